@@ -8,10 +8,10 @@ from hushbandits.core import Array, Inbox, Observation, Streams, Team, World, in
 
 
 class CommitBlocks(Team):
-    """Explore-then-commit: one block of users pulls each arm, and all later users pull the best arm.
+    """Explore-then-commit: one block of users pulls each arm, and all later users pull the arm with the largest mean.
 
-    The best is that of the largest decoded mean; a block that is lost is asked again.  Source: own; it is
-    explore-then-commit.  The default of `block` was tuned on `DistDP-Train-v0`; docs/to-beat.md says how.
+    Means are decoded means; a block that is lost is asked again.  Source: own; it is explore-then-commit.
+    The default of `block` was tuned on `DistDP-Train-v0`; docs/to-beat.md says how.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def _leaders(graph: str | nx.Graph, n_agents: int, how: str) -> dict[int, int]:
 
 
 def max_hops_of(graph: str | nx.Graph, n_agents: int, leaders: int, how: str = "largest") -> int:
-    """Return the γ whose number of leaders is nearest to `leaders`; ties take fewer leaders, then the largest γ.
+    """Return the γ whose number of leaders is nearest to `leaders`; ties go to fewer leaders, then to the largest γ.
 
     The larger γ, the more a leader hears.
 

@@ -14,7 +14,7 @@ def _ask(team: ArmSelection, **env: object) -> Requirements:
 
 
 class ZeroPrivacy(ArmSelection):
-    """One routine on the samples of all players, at confidence 1 − δ (Féraud et al. 2019, § 5.1)."""
+    """0-Privacy: one routine on the samples of all players, at confidence 1 − δ (Féraud et al. 2019, § 5.1)."""
 
     role = "0-Privacy"
     shared = True
@@ -30,7 +30,7 @@ class ZeroPrivacy(ArmSelection):
 
 
 class OnePrivacy(ArmSelection):
-    """One routine per player, at confidence 1 − δ/N, without messages (Féraud et al. 2019, § 5.1).
+    """1-Privacy: one routine per player, at confidence 1 − δ/N, without messages (Féraud et al. 2019, § 5.1).
 
     A reset of SER4 concerns only the player that it happens to.
     """

@@ -50,7 +50,7 @@ class GapVote(VotingTeam):
         self.c, self.min_pulls = real("c", c, 0), integer("min_pulls", min_pulls, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that finished agents leave."""
+        """Require an env that drops finished agents."""
         return Requirements(env={"inactive_agents": "drop"})
 
     def routine(self, n_arms: int) -> Routine:

@@ -63,7 +63,7 @@ _NEEDED = {"hop_delay": 0, "edge_failure_prob": 0.0, "routing": "flood"}
 
 
 class Gossip(NetworkTeam):
-    """Base of agents that average two numbers per arm with their neighbours once per round, ``x ← Px``.
+    """Base class of agents that average two numbers per arm with their neighbours once per round, ``x ← Px``.
 
     A subclass gives its `rules`, by `gossip`, and `begin`, whose state has the array that travels, ``sums``
     (R, M, K, 2), and ``matrix``, P.  The array is posted as it stands after `learn`, and mixed in place.  A message

@@ -12,7 +12,7 @@ from hushbandits.policies.start import tried
 
 
 def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
-    """Return the rules of agents that each play a policy on one row of its state, without messages."""
+    """Return the rules of agents that each play a policy on one row of the policy's state, without messages."""
 
     @turned
     def act(own, t, r, arms):

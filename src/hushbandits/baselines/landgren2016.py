@@ -18,7 +18,7 @@ _NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the
 
 
 def smallest_exploration(matrix: Array) -> Array:
-    """Return ``ε_c^k = Σ_{s≥1} Σ_j max(0, M (Pˢ)²_kj − (Pˢ)_kj)``, agent k's smallest valid exploration constant.
+    """Return each agent k's smallest valid exploration constant ``ε_c^k = Σ_{s≥1} Σ_j max(0, M (Pˢ)²_kj − (Pˢ)_kj)``.
 
     A pull of agent j that has been mixed s times stands in ŝ_k with weight ``(Pˢ)_kj``, and in n̂_k as well.  So
     ``Var ŝ_k ≤ σ² Σ (Pˢ)²_kj``, and that this is at most ``σ² (n̂_k + ε_c^k)/M`` for every sequence of pulls is what is
@@ -77,7 +77,7 @@ def published_exploration(matrix: Array) -> Array:
 
 
 def _settled(values: Array, vectors: Array) -> Array:
-    """Return eigenvectors that do not depend on the machine, also for repeated eigenvalues."""
+    """Return eigenvectors that do not depend on the machine, even for repeated eigenvalues."""
     settled = np.empty_like(vectors)
     for start, stop in pairwise([0, *(np.flatnonzero(-np.diff(values) >= 1e-9) + 1), len(values)]):  # equal values
         space, found = vectors[:, start:stop], start

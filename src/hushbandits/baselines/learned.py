@@ -86,13 +86,13 @@ class Learned:
 
     @property
     def layers(self) -> list[tuple[Array, Array]]:
-        """The weights and biases from the first layer to the head."""
+        """Return the weight and bias of each layer, from the first layer to the head."""
         names = [*(f"layer{i}" for i in range(len(self.weights) // 2 - 1)), "head"]
         return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
 
 
 def parts_of(task: RLTask) -> list[Seen]:
-    """Return name, size, lower and upper bound of each part of an agent's observation in `task`."""
+    """Return name, size, lower bound and upper bound of each part of an agent's observation in `task`."""
     low, high = task.observation_space.low, task.observation_space.high
 
     def bound(values: Array) -> float | None:
@@ -102,7 +102,7 @@ def parts_of(task: RLTask) -> list[Seen]:
 
 
 def heads_of(space: Space) -> tuple[int, ...]:
-    """Return the number of choices in each component of an action, or raise ``ValueError`` for a continuous one.
+    """Return the number of choices in each component of an action; raise ``ValueError`` if `space` is not discrete.
 
     Examples
     --------

@@ -13,14 +13,14 @@ from hushbandits.policies.policy import argmax
 
 
 def stage_length(agents: int, second: float, epsilon: float) -> int:
-    """Return ``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, rounds until a mixed sum is within ε of the average."""
+    """Return ``C = ⌈ln(2M/ε) / √(2 ln(1/|λ₂|))⌉``, the rounds after which a mixed sum is within ε of the average."""
     if second <= 0.0:
         return 1
     return max(1, math.ceil(math.log(2 * agents / epsilon) / math.sqrt(-2 * math.log(second))))
 
 
 def chebyshev(second: float, steps: int) -> Array:
-    """Return the coefficients (a, b), ``(steps, 2)``, of the gossip steps ``y_{r+1} = a P y_r − b y_{r−1}``.
+    """Return an array ``(steps, 2)`` of the coefficients (a, b) of gossip steps ``y_{r+1} = a P y_r − b y_{r−1}``.
 
     After r steps y is ``T_r(P/|λ₂|) y₀ / T_r(1/|λ₂|)`` with T the Chebyshev polynomials: ``w_{r+1} = 2w_r/|λ₂| −
     w_{r−1}`` from w₀ = 1 and w₁ = 1/|λ₂|, ``a = 2w_r/(|λ₂| w_{r+1})``, ``b = w_{r−1}/w_{r+1}``; the first step is P.

@@ -9,7 +9,7 @@ from hushbandits.envs.exploration.voting import VotingTeam
 
 
 class _Compared(VotingTeam):
-    """Base of both baselines, successive elimination without privacy (Rio et al. 2023).
+    """Base of `Central` and `Independent`: successive elimination without privacy (Rio et al. 2023).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sajed & Sheffet 2019, "An Optimal Private Stochastic-MAB Algorithm": DP-SE, with a trusted server or alone."""
+"""Sajed & Sheffet 2019, "An Optimal Private Stochastic-MAB Algorithm": DP-SE on blocks and single pulls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained policy as an agent: played in NumPy, without PyTorch."""
+"""Agents that play a trained policy in NumPy, without PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of single choices for policies that score choices one by one, independent of the number of arms.
+"""Features of single choices, for policies that score choices one by one and accept any number of arms.
 
 Such a policy is equivariant: renaming arms or agents renames its actions.  It plays at any K, M and horizon.
 A lot is one of the numbers, so that a policy that takes the best choice can still try others.

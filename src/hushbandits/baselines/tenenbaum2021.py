@@ -16,7 +16,7 @@ from hushbandits.wrappers.mechanism import Mechanism
 
 
 class VBSDPAE(BatchedSE):
-    """VB-SDP-AE: variable-batch arm elimination through a shuffled binary sum, on all past data.
+    """VB-SDP-AE: arm elimination with growing batches, a shuffled binary sum, and estimates from all past data.
 
     A reconstruction.  Batches: ``l(b) = ⌈η^b⌉`` users per active arm, as algorithm 1 of Chowdhury & Zhou 2023.
     Estimate: all of an arm's decoded sums over all its users.  Radius after N users in b batches, with
@@ -43,7 +43,7 @@ class VBSDPAE(BatchedSE):
         self._sums, self._users, self._variance = (np.zeros(self._mean.shape) for _ in range(3))
 
     def receive(self, inbox: Inbox) -> None:
-        """Add the block to all earlier data of its arm, which the estimate uses."""
+        """Add each block's sum and users to the totals of the block's arm."""
         total, n = inbox.total("reward"), inbox.total("n")
         for r, i in zip(*np.nonzero(inbox.arrived[:, :, 0]), strict=True):
             seat = r, i, self._arm[r, i]
@@ -58,7 +58,7 @@ class VBSDPAE(BatchedSE):
         return float(self._sums[r, i, k] / self._users[r, i, k])
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """Return one radius for all active arms, from the fewest users and the largest noise variance among them."""
+        """Return one radius for all active arms, from the fewest users and the largest noise variance of these arms."""
         active = self._active[r, i]
         users, variance = self._users[r, i, active].min(), self._variance[r, i, active].max()
         tail = math.log(4 * m * b * b / self._p)

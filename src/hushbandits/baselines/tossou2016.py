@@ -7,7 +7,7 @@ from hushbandits.core.random.streams import LONGEST
 
 
 class DPUCBInt(PrivateUCB):
-    """DP-UCB-INT (Tossou & Dimitrakakis 2016), each agent alone.
+    """DP-UCB-INT (Tossou & Dimitrakakis 2016), played by each agent alone, without messages.
 
     ⌈1/ε⌉ pulls of each arm, then ``argmax_k v̂_k + √(2 ln t / n_k)`` on the agent's *own* noised mean, refreshed at the
     release counts only (`PrivateMeans` with ``own_feedback="private"``): what an observer of its actions sees is
