@@ -1,4 +1,4 @@
-"""Selections of an experiment's configurations, their rows as tables, and the figures to plot."""
+"""Selections of an experiment's configurations, rows of configurations as tables, and figures to plot."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 
 
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Yield the values of a configuration as long-format tables, one dict of columns per metric."""
+    """Yield the values of a configuration as dicts of columns: final values and curve of each metric."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric, run, time, value in c.data.long():
         yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
-    """Return the figure of `metric` that `asked` describes; by default along the sweep, over time or over runs."""
+    """Return the `Figure` of `metric` with the fields `asked`; default x-axis: a swept parameter, time or runs."""
     sweep = part.sweep
     finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
     curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))

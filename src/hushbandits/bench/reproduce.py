@@ -41,7 +41,7 @@ class Reproduction:
 
 
 def papers(names: Sequence[str] = ()) -> list[str]:
-    """Return the names of the experiment modules that declare claims, or those in `names`, without duplicates.
+    """Return `names` without duplicates; by default the names of all experiment modules that declare claims.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def papers(names: Sequence[str] = ()) -> list[str]:
 
 
 def claiming(paper: str, out: Path, quick: bool) -> list[tuple[Experiment, Path]]:
-    """Return the experiments of a paper that make claims, each with its run folder in `out`."""
+    """Return a paper's experiments with claims, each with its results folder in `out`."""
     declared = [e.quickly() if quick else e for e in modules()[paper][1] if e.claims]
     return [(e, out / (e.name + ("-quick" if quick else ""))) for e in declared]
 
@@ -107,7 +107,7 @@ def in_words(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return a line per paper with its counts of verdicts by origin, and a last line that counts those on paper claims.
+    """Return a line per paper with verdict counts by origin, and a last line with verdict counts of paper claims.
 
     The papers' claims are those whose origin is a paper.
     """
@@ -149,7 +149,7 @@ def _place(source: str, experiment: str) -> str:
 
 
 def rows(section: str) -> list[tuple[str, list[str]]]:
-    """Return one row per claim of a section of the page: its verdict and the other cells."""
+    """Return the verdict and the other cells of each row of claims in a section of the page."""
     return [(verdict, cells.split(" | ")) for verdict, cells in _ROW.findall(section) if verdict in VERDICTS]
 
 
@@ -159,7 +159,7 @@ def _tally(section: str) -> dict[Origin, Counter[str]]:
 
 
 def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
-    """Write the sections of the papers in `found` to the page; each replaces the paper's older section.
+    """Write the sections of the papers in `found` to the page; a new section replaces the paper's older section.
 
     A quick run never replaces the section of a full run.
 

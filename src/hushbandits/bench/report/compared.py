@@ -1,4 +1,4 @@
-"""Text form of a comparison: the rows of its table, and notes that explain them."""
+"""Text form of a comparison: the rows of a table, and notes that explain the rows."""
 
 from __future__ import annotations
 

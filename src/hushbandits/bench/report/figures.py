@@ -201,7 +201,7 @@ def _styled(more: Mapping[str, object] | None = None) -> Iterator[None]:
 
 
 def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> None:
-    """Draw the panels row by row; if all show the same quantities, they share axes, with labels only at the edge."""
+    """Draw the panels row by row; panels that all show the same quantities share axes, with labels at the edge."""
     rows, places = math.ceil(len(shown) / columns), _places(shown)
     alike = len({panel.axes for panel in shown}) == 1
     grid = picture.subplots(rows, columns, sharex=alike, sharey=alike, squeeze=False).ravel()
@@ -221,7 +221,7 @@ def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) 
 
 
 def _embedded(text: str, stated: str) -> str:
-    """Return the ``<svg>`` of a figure for a page, with `stated` as its label and without the ids of its groups."""
+    """Return the ``<svg>`` of a figure for a page, with the label `stated` and without ids of groups."""
     head = re.search(r'<svg .*?viewBox="(\S+ \S+ (\S+) [^"]+)".*?</metadata>', text, re.S)
     assert head is not None
     most = f"max-width: {1.6 * float(head[2]):.0f}px"  # keep letters at most as large as the page's

@@ -1,4 +1,4 @@
-"""Data series of a figure, one per configuration or line of an experiment."""
+"""Data series of a figure, one per line of the figure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Series:
 
 
 def figures(lines: Sequence[Configuration], experiment: Experiment) -> tuple[Figure, ...]:
-    """Return the declared figures, panel by panel, or a default one: along the sweep, else over time or runs."""
+    """Return the panels of the declared figures, or a default figure: along the sweep, else over time or runs."""
     if experiment.figures:
         return tuple(panel for figure in experiment.figures for panel in panelled(experiment, figure))
     names = list(experiment.metrics) or lines[0].metrics()
@@ -72,7 +72,7 @@ def figures(lines: Sequence[Configuration], experiment: Experiment) -> tuple[Fig
 
 
 def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
-    """Return the panels of a figure, one for each value of the parameter `by`; without `by`, only the figure."""
+    """Return the panels of a figure, one for each value of the parameter `by`; without `by`, the figure itself."""
     if not figure.by:
         return [figure]
     return [replace(figure, at={**figure.at, figure.by: value}) for value in experiment.sweep.get(figure.by, ())]
@@ -164,7 +164,7 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
 def _theory(
     figure: Figure, cells: Sequence[Cell], parts: Sequence[Array], trusted: Collection[str]
 ) -> dict[str, Array]:
-    """Return the values of each trusted theory function at the x of each cell, without those that are always NaN."""
+    """Return the values of each trusted theory function at the x of each cell, except functions that are always NaN."""
     found = {
         name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
         for name, path in figure.bounds.items()

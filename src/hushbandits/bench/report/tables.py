@@ -44,12 +44,12 @@ class Row:
 
 
 def columns(swept: Iterable[str]) -> list[str]:
-    """Return the column names of the summary table: agent, `swept` parameters, metric, runs, and means and medians."""
+    """Return the column names of the summary table: agent, `swept`, metric, runs, mean, median and their intervals."""
     return ["agent", *map(symbol, swept), "metric", "runs", "mean", "95 % of the mean", "median", "95 % of the median"]
 
 
 def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield a `Row` for each line with runs and each metric; by default all metrics of a line."""
+    """Yield a `Row` per line and metric, for lines with runs; by default for all metrics of a line."""
     for line in lines:
         for name in metrics or line.metrics():
             x, kind = line.final(name), line.metrics_spec[name]
@@ -93,7 +93,7 @@ def number(x: float | None) -> str:
 
 
 def interval(bounds: Interval | None) -> str:
-    """Return the interval in brackets; empty if there is none, ``(too few runs)`` if it is unbounded.
+    """Return the interval in brackets; ``""`` for ``None``, ``(too few runs)`` if both ends are infinite.
 
     Examples
     --------

@@ -45,9 +45,9 @@ class Replay(NamedTuple):
 
 
 def play_again(store: Store, share: str, options: RunOptions) -> Replay:
-    """Play a random share of the batches in a folder again, and compare every value of its runs bit for bit.
+    """Play a random share of the batches in a folder again, and compare every value bit for bit.
 
-    The operating system's entropy selects the batches, so whoever wrote the folder cannot know them.  Nothing is
+    The operating system's entropy selects the batches, so the writer of the folder cannot know them.  Nothing is
     written.  The user modules that the folder names are imported and run.
 
     Parameters
@@ -91,7 +91,7 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
 
 
 def _values(found: Runs) -> _Values:
-    """Return values by metric, run and time; the time of a value at the end of its run is ``None``."""
+    """Return values by metric, run and time; final values have time ``None``."""
     return {
         (name, run, None if math.isnan(time) else time): value
         for name, *columns in found.long()
@@ -100,7 +100,7 @@ def _values(found: Runs) -> _Values:
 
 
 def _compared(stated: _Values, again: _Values) -> Iterator[str]:
-    """Yield a sentence for each value that differs in bits; NaN equals a missing value."""
+    """Yield a sentence for each value whose bits differ; NaN equals a missing value."""
     for key in sorted(stated.keys() | again.keys(), key=lambda key: (key[0], key[1], key[2] or 0)):
         one, two = stated.get(key, math.nan), again.get(key, math.nan)
         if one.hex() != two.hex():

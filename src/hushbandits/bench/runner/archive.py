@@ -20,7 +20,7 @@ _SUMS = "SHA256SUMS"
 
 
 def header(paper: str, seed: int, quick: bool) -> Params:
-    """Return the part of the metadata that a reader compares with its own request."""
+    """Return the metadata that `read_archive` compares with its arguments."""
     return {"format": 1, "paper": paper, "seed": seed, "scale": "quick" if quick else "full"}
 
 

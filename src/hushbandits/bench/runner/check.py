@@ -111,7 +111,7 @@ def joined(where: str, instances: Iterable[Instance]) -> dict[str, Metric]:
 
 
 def afford_points(checkpoints: int | Sequence[int] | None, runs: int) -> None:
-    """Raise ``ValueError`` if curves with this number of checkpoints and runs need too much memory."""
+    """Raise ``ValueError`` if curves with these numbers of checkpoints and runs need too much memory."""
     if isinstance(checkpoints, Sized) and not isinstance(checkpoints, str):
         points = len(checkpoints)
     else:
@@ -176,7 +176,7 @@ def check(
 def _met(
     experiment: Experiment, skip_invalid: bool, instances: Instances
 ) -> tuple[dict[tuple[str, str], Instance], dict[str, str]]:
-    """Return an `Instance` for each env and agent, and the reasons why cells are invalid, by cell key."""
+    """Return an `Instance` for each pair of env and agent, and the reasons why cells are invalid, by cell key."""
     met: dict[tuple[str, str], Instance] = {}
     invalid: dict[str, str] = {}
     errors: list[ValueError | TypeError] = []
@@ -213,7 +213,7 @@ def _had(
 
 
 def _telling(experiment: Experiment) -> list[Cell]:
-    """Return all cells, or, if there are more than 500, the first one for each line and value of a swept parameter."""
+    """Return all cells, or, of more than 500 cells, the first one for each line and value of a swept parameter."""
     cells = experiment.cells()
     if len(cells) <= 500:
         return cells

@@ -70,7 +70,7 @@ class Configuration:
         return self.data.numbers
 
     def final(self, metric: str) -> Array:
-        """Return the final values of `metric`, ``(n,)``, NaN for a run without one; empty if no run has a value."""
+        """Return the final values of `metric`, ``(n,)``, NaN for a run without a value; empty if no run has a value."""
         return np.asarray(self.data.finals.get(metric, ()), float)
 
     def curve(self, metric: str) -> tuple[Array, Array]:

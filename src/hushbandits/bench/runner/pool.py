@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[tuple[Batch, Reply]]:
-    """Play batches, and yield each with its metrics or its error when it finishes.
+    """Play batches; as soon as a batch is finished, yield it with its metrics or error.
 
     If a worker dies, the interrupted batches are played last, one at a time; a batch whose worker dies again fails.
 
@@ -57,7 +57,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
 
 
 def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[Batch, Reply], None, list[Batch]]:
-    """Play the waiting batches and yield their replies; return the batches that were lost if the pool broke."""
+    """Play the waiting batches and yield each reply; if the pool breaks, return the unfinished batches."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 

@@ -96,7 +96,7 @@ class Columns(NamedTuple):
 
 
 class Rows:
-    """Rows of many cells, which return each run of a cell once.
+    """Rows of many cells, without duplicates of runs.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Rows:
         return found[found < most]
 
     def columns(self, cells: Mapping[str, str]) -> Columns:
-        """Return all rows of some cells, given by key and label; all of them must be present."""
+        """Return all rows of some cells, given by key and label; all these cells must be present."""
         at = [self._at[key] for key in cells]
         all_, cell = np.concatenate(at), np.repeat(np.arange(len(at)), list(map(len, at)))
         metric, run, time = np.argsort(np.argsort(self._names))[self._metric[all_]], self._run[all_], self._time[all_]

@@ -109,7 +109,7 @@ def _versions() -> dict[str, str]:
 
 
 def this_machine() -> dict[str, str]:
-    """Return the versions and the machine with which runs are played now."""
+    """Return the versions of software and the description of this machine."""
     return {**_versions(), "machine": f"{platform.node()}, {platform.platform()}, {os.cpu_count()} cores"}
 
 

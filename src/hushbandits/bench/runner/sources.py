@@ -60,7 +60,7 @@ def _home(entry: object) -> str:
 
 
 def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
-    """Return a digest of each user module and data file, by its name in the cells.
+    """Return a digest of each user module and data file, by the name that cells use.
 
     The digest of a module covers its file and the files of its folder that it imports; that of a package covers all of
     its files.  Nothing is imported.
@@ -81,7 +81,7 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
 
 
 def _data(name: str) -> list[Path]:
-    """Return the files that `name` refers to: a data file, or those of a trained policy; else an empty list."""
+    """Return the files that `name` refers to: a data file, or the files of a trained policy; else an empty list."""
     # "grid" is a graph even if a file of that name exists.
     if name.startswith("sb3:") or {"/", ".", os.sep} & set(name):
         with contextlib.suppress(OSError, ValueError, RuntimeError):
@@ -94,7 +94,7 @@ def _data(name: str) -> list[Path]:
 
 
 def _sources(module: str) -> list[Path]:
-    """Return the source files of a top-level module and of the modules that it imports from its folder."""
+    """Return the source files of a top-level module and of the modules in its folder that it imports."""
     spec = None
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(module)
@@ -114,7 +114,7 @@ def _installed(file: Path) -> bool:
 
 @contextlib.contextmanager
 def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
-    """Yield the pickled classes and registrations that the batches need; in the block, user modules pickle by value.
+    """Yield the pickled classes and registrations that the batches need; inside, user modules are pickled by value.
 
     A user's module is sent in its current state, with the modules of its folder that it imports.  A worker imports no
     user file, so none can be out of date.

@@ -92,7 +92,7 @@ class Store:
             raise StoreError(f"{file} cannot be read as a declaration ({error}): choose another folder") from None
 
     def declares(self) -> bool:
-        """Return whether the folder declares exactly these experiments, including titles, figures and claims."""
+        """Return whether the folder's declaration equals `experiments`, including titles, figures and claims."""
         stated = self._declared() or (0, ())
         return canonical(stated[1]) == canonical(self.experiments)
 
@@ -129,7 +129,7 @@ class Store:
         return self.contents[0]
 
     def metrics_spec(self, cell: Cell) -> Mapping[str, Metric]:
-        """Return the metric specifications of a cell from its files; without rows, the built-in ones."""
+        """Return the metric specifications of a cell from the row files; without rows, the built-in specifications."""
         return self.contents[1].get(cell.key) or Measures()
 
     def reread(self) -> None:

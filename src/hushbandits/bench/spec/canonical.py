@@ -1,4 +1,4 @@
-"""The part of a cell's key that describes the env, and `thaw`, the inverse of `plain`."""
+"""Functions `world`, which writes the env's part of a cell's key, and `thaw`, the inverse of `plain`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NODES = 100_000
 
 
 def thaw(value: object) -> Any:
-    """Return the object that `plain` turned into `value`, including distributions and graphs; number types may differ.
+    """Return the object whose plain form is `value`, including distributions and graphs; number types may differ.
 
     Examples
     --------

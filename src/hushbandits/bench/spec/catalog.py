@@ -35,7 +35,7 @@ def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
 
 @cache
 def plugged() -> dict[str, tuple[str, str]]:
-    """Return the module (not imported) and the distribution of the experiments of plug-ins, by name."""
+    """Return the module (not imported) and the distribution of each plug-in's experiments, by name."""
     found: dict[str, tuple[str, str]] = {}
     for name, module, whence in points("experiments"):
         taken = found[name][1] if name in found else "hushbandits" if name in modules() else ""
@@ -48,7 +48,7 @@ def plugged() -> dict[str, tuple[str, str]]:
 
 @cache
 def _brought(name: str) -> tuple[Experiment, ...]:
-    """Return all experiments of the plug-in named `name`, or named by the longest prefix of `name` before a hyphen."""
+    """Return all experiments of the plug-in whose name is `name` or the longest prefix of `name` before a hyphen."""
     stem = max((known for known in plugged() if f"{name}-".startswith(f"{known}-")), key=len, default=None)
     if stem is None:
         return ()
@@ -63,7 +63,7 @@ def _brought(name: str) -> tuple[Experiment, ...]:
 
 
 def find(name: str) -> tuple[Experiment, ...]:
-    """Return the experiments that `name` selects: one, all of a module or plug-in, or those of a TOML file.
+    """Return the experiments that `name` selects: one, or all of a module, plug-in or TOML file.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def line(agent: Component | str, **env: object) -> Params:
 
 @dataclass(frozen=True)
 class Effect(Part):
-    """Base of all effects: a number computed from the runs of one or more lines.
+    """Base class of effects, which are numbers computed from the runs of one or more lines.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Effect(Part):
         return f"{self.kind} of {self.statistic}s"
 
     def naming(self, line: Callable[[Line], Line]) -> Self:
-        """Return a copy of the effect in which each line is replaced by what the function `line` returns for it."""
+        """Return a copy of the effect in which the function `line` is applied to each line."""
         named: Params = dict(zip(("of", "over"), map(line, self.lines), strict=False))
         return replace(self, **named)
 
@@ -128,7 +128,7 @@ class Ratio(Effect):
 
 @dataclass(frozen=True)
 class Slope(Effect):
-    """Slope of log statistic against log `along`, by least squares: 1 for linear growth.
+    """Slope of log statistic against log `along`, by least squares; linear growth has slope 1.
 
     With `over`, the logarithm is that of `of` divided by `over`; a negative slope means that `of` scales better.
 

@@ -23,7 +23,7 @@ __all__ = ["Cell", "Component", "Experiment", "Figure"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One agent in one env at one point of a sweep, whose runs are repeated.
+    """One env with wrappers and one agent, at one point of a sweep.
 
     Its `key` identifies the env and agent, not the position in the experiment; `world` is the env part of the key.
     """
@@ -160,7 +160,7 @@ class Experiment(Part):
             raise type(error)(f"experiment {self.name}: {error}") from None
 
     def _read(self) -> None:
-        """Convert and check all fields, and replace agents that claims name by the labels of lines."""
+        """Convert and check all fields; in claims, replace agents by the labels of lines."""
         wrappers = self.wrappers
         parts = {
             "env": Component.read("env", self.env),
@@ -225,7 +225,7 @@ class Experiment(Part):
         return [(self.env, ("env",)), *agents, *((w, (w.name,)) for w in wrappers)]
 
     def _line_of(self, line: Line) -> Line:
-        """Return `line` with its agent, if that is a `Component`, replaced by the label of the matching line."""
+        """Return `line`, in which an agent given as a `Component` is replaced by the label of the matching line."""
         if isinstance(line, Mapping) and "agent" in line:
             return {**line, "agent": self._line_of(line["agent"])}
         if not isinstance(line, Component):
@@ -298,7 +298,7 @@ class Experiment(Part):
         return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
     def quickly(self) -> Experiment:
-        """Return the small version for ``--quick``: with the overrides in `quick`, else with at most 5 runs."""
+        """Return the version for ``--quick``: with the overrides in `quick` or, without overrides, at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
     def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
@@ -317,7 +317,7 @@ def _aimed(use: Component, point: Params, *prefixes: str) -> Component:
 
 
 def _labels(agents: Sequence[Component]) -> list[str]:
-    """Return the agents' labels: the given label, else the name with the parameters that differ among equal names."""
+    """Return the agents' labels: the given label, else the name with parameters that distinguish equal names."""
     labels = []
     for agent in agents:
         # An agent outside the range of its guarantees is marked in every label.

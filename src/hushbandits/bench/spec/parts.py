@@ -48,7 +48,7 @@ class Part:
 
     @classmethod
     def read(cls, key: str, given: Any) -> Self:
-        """Return `given`, or the part that it describes; error messages name it `key`."""
+        """Return `given` if it is a part, else the part that it describes; error messages use the name `key`."""
         try:
             return given if isinstance(given, cls) else cls.from_dict(given)
         except ValueError as error:
@@ -86,7 +86,7 @@ def check(part: DataclassInstance, *but: str) -> None:
 
 
 def checked_table(what: str, given: object, known: Collection[str], needed: Iterable[str]) -> Params:
-    """Return `given` if it is a table of `known` fields that has the `needed` ones, else raise ``ValueError``."""
+    """Return `given` if it is a table of `known` fields with all `needed` fields; else raise ``ValueError``."""
     if not isinstance(given, Mapping):
         raise ValueError(f"{what}: {shown(given)} must be a table")
     for key in given:
@@ -155,11 +155,11 @@ class Component(Part):
 
     @property
     def called(self) -> str:
-        """Return the label, or the name if there is none."""
+        """Return the label; without a label, return the name."""
         return self.label or self.name
 
     def having(self, /, **params: object) -> Component:
-        """Return a copy with `params` added; raise ``ValueError`` if one of them has the name of a field."""
+        """Return a copy with `params` added; raise ``ValueError`` if a parameter has the name of a field."""
         for key in params:
             if key in ("type", "label", "on"):  # a TOML file has these fields in the same table
                 raise ValueError(

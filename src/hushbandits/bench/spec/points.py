@@ -16,7 +16,7 @@ __all__ = ["check_claims", "check_declared", "picked", "points"]
 
 
 def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]:
-    """Return the sweep points at which a claim is judged, each as a name and the cells of the effect in order.
+    """Return the sweep points at which a claim is judged, each as a name and the cells of the effect.
 
     Cells are ordered line by line; those of a slope point by point within a line.
     """
@@ -43,7 +43,7 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
 
 
 def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None = None) -> None:
-    """Raise ``ValueError`` if a claim names an unknown line or point, or if its effect is not possible there.
+    """Raise ``ValueError`` if a claim names an unknown line or point, or if an effect is impossible at a point.
 
     `measures`: metric specifications, as far as they are known.
     """

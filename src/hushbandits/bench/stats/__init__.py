@@ -88,7 +88,7 @@ def share_interval(successes: int, n: int, level: float = 0.95) -> Interval:
 
 
 def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:
-    """Return the quantiles of the runs (axis 0) that leave ``(1 − level)/2`` on either side: spread, not confidence.
+    """Return the two quantiles of the runs (axis 0) with a share ``(1 − level)/2`` of the runs beyond each.
 
     Linear interpolation between order statistics (Hyndman & Fan 1996, type 7).
 
@@ -103,7 +103,7 @@ def quantile_band(x: Array, level: float = 0.95) -> tuple[Array, Array]:
 
 
 def iqm(x: Array, axis: int = 0) -> Array:
-    """Return the interquartile mean: the mean of the middle half, with fractional weights for runs at its edges.
+    """Return the interquartile mean: the mean of the middle half, with fractional weights for runs at the edges.
 
     ``∫_{¼}^{¾} F⁻¹ / ½`` with F the empirical law.  Source: Agarwal et al. 2021, who drop whole runs, as
     ``scipy.stats.trim_mean`` does; their version jumps as n grows, and is equal where 4 divides n.

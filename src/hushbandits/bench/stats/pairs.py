@@ -151,7 +151,7 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
 
 
 def _matched(a: Configuration, b: Configuration, metric: str) -> tuple[Array, Array, bool]:
-    """Return the values of both lines, and whether they are paired by run."""
+    """Return the values of both lines, and whether the values are paired by run."""
     known = [~np.isnan(line.final(metric)) for line in (a, b)]
     (one, x), (two, y) = ((c.runs()[k], c.final(metric)[k]) for c, k in zip((a, b), known, strict=True))
     shared, i, j = np.intersect1d(one, two, return_indices=True)
@@ -189,14 +189,14 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
 
 
 def _counts(indices: Array, n: int) -> Array:
-    """Return how often each of n runs occurs in each resample, a column of `indices`, ``(B, n)``."""
+    """Return counts ``(B, n)`` of each of n runs in each resample; a resample is a column of `indices`."""
     resamples = indices.shape[1]
     flat = indices.astype(np.int64) + n * np.arange(resamples)
     return np.bincount(flat.ravel(), minlength=n * resamples).reshape(resamples, n).astype(float)
 
 
 def swapped(x: Array, y: Array, statistic: str = "mean", seed: int = 0) -> float:
-    """Return the two-sided p-value of no difference of a statistic under exchange of x and y within each pair.
+    """Return the two-sided p-value of a difference of statistics under exchange of x and y within each pair.
 
     ``(1 + #extreme)/(1 + B)``: valid at any number of pairs.  Source: Fisher 1935; Phipson & Smyth 2010 for the 1.
 

@@ -131,7 +131,7 @@ def together(experiment: Experiment) -> int:
 
 
 def _margin(claim: Claim, interval: Interval) -> float:
-    """Return the distance by which the interval lies inside the region; negative if it does not."""
+    """Return the distance by which the interval lies inside the region; negative if a part lies outside."""
     low, high = interval
     if math.isnan(low) or math.isnan(high):
         return -math.inf
