@@ -155,7 +155,7 @@ def make_console(stderr: bool = False) -> Console:
 
 
 def print_pairs(name: str, found: Sequence[Compared]) -> None:
-    """Print comparisons of one metric, one table each, with notes on their columns."""
+    """Print a table per comparison of one metric, and notes on the columns."""
     from hushbandits.bench.report.compared import heads, notes, rows
     from hushbandits.bench.report.terminal import escape, print_table
 

@@ -14,7 +14,7 @@ __all__ = ["parts", "said_of_parameters", "settings"]
 
 
 def parts(it: Callable[..., object]) -> dict[str, str]:
-    """Return the sections of the docstring of `it` by title; ``""`` is the text before the first section."""
+    """Return the docstring sections of `it` by title; the title of the text before the first section is ``""``."""
     found = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(it.__doc__ or ""), flags=re.M)
     return {"": found[0].strip()} | dict(zip(found[1::2], found[2::2], strict=True))
 

@@ -59,7 +59,7 @@ def list_(
 
 
 def _named(table: Registry) -> Iterator[tuple[str, str]]:
-    """Yield each name of a table with one line of description."""
+    """Yield each name of a registry with one line of description."""
     for name, spec in sorted(table.items()):
         inside = f" ({', '.join(spec.wrappers)})" if spec.wrappers else ""
         yield name, f"of {spec.source}" if spec.source else spec.about() + inside

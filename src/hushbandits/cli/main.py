@@ -117,7 +117,7 @@ def _obey(name: str, args: Sequence[str]) -> int:
 
 
 def _meant(function: Callable[..., int], option: str, value: str) -> str:
-    """Return a hint at the option that `option` probably means, as the end of a sentence, or ``""``."""
+    """Return the end of an error text that suggests an option in place of `option`; ``""`` without a suggestion."""
     from hushbandits.registry import owners
 
     if not option.startswith("--"):

@@ -29,7 +29,7 @@ def train(
     resume: bool = False,
     logger: Annotated[str | None, arg(metavar="tensorboard|mlflow|wandb")] = None,
 ) -> int:
-    """Train a policy that all agents of an env share; its name as an agent is sb3:FOLDER.
+    """Train a policy that all agents of an env share; the agent sb3:FOLDER plays the policy.
 
     Stable-Baselines3 or evolution strategies train it. The folder of --out contains card.json (settings of the
     training, and returns on held-out episodes beside those of uniform play) and weights.npz (plain arrays). To play
@@ -105,7 +105,7 @@ def train(
 
 
 def _show(stated: Params) -> None:
-    """Print the returns on held-out episodes, beside those of a uniform policy."""
+    """Print the returns on held-out episodes, and the returns of a uniform policy."""
     training = stated["training"]
     names = list(training["curve"][-1]["metrics"])
     rows, points = [], [(f"{point['steps']:,} steps", point) for point in training["curve"]]
