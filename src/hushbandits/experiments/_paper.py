@@ -1,4 +1,4 @@
-"""The function `paper`, which shares settings among the experiments of a paper."""
+"""The function `paper`, which shares fields among the experiments of a paper."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ LINEARLY: Final = _region(above=0.8, below=1.2)
 
 
 def about(number: float) -> Region:
-    """Return the region of a claim that a quantity is about `number`: the ends of `MATCHES` times `number`.
+    """Return the region of a claim that a quantity is about `number`: the region `MATCHES`, scaled by `number`.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def _own_gap_claims() -> list[Claim]:
 
 
 def _gain_claims(where: str, lines: Sequence[Component], epsilons: Sequence[float]) -> list[Claim]:
-    """Return the claims on the gain of Rényi over pure DP; the first of `lines` must have the scale s = 10."""
+    """Return the claims on the gain of Rényi DP over pure DP; the first of `lines` must have the scale s = 10."""
     small, s10 = epsilons[0], lines[0]
     claims = [
         # "A considerable gain …, especially when ε is small"

@@ -99,7 +99,7 @@ BETA = {"env.rewards": ["beta"]}
 
 
 def _by_law(sentence: str, of: Component, over: Component, region: Params, others: Params = TAILED) -> list[Claim]:
-    """Return the paper's claim, on Bernoulli arms, and our additional claim on the laws `others`."""
+    """Return the paper's claim for Bernoulli arms, and our additional claim for the reward laws `others`."""
     return [
         Claim(f"{sentence}, on Bernoulli arms.", Ratio("regret", of, over, at=BERNOULLI), **region),
         Claim(f"{sentence}, on {' and '.join(others['env.rewards'])} arms.", Ratio("regret", of, over, at=others),
