@@ -59,7 +59,7 @@ def uniform(rows: Rows, seed: int) -> Score:
 
 
 def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
-    """Play one episode in every run, with actions of `choose`; return the mean return of the agents, ``(R,)``."""
+    """Play one episode in every run, with actions of `choose`; return the mean return over agents ``(R,)``."""
     rows.reset(seed)
     returns = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)
@@ -105,7 +105,7 @@ def _write(path: Path, content: Callable[[IO[bytes]], object]) -> None:
 
 
 def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
-    """Return the card of the training in `out` that continues, or ``None`` if a new training can start there.
+    """Return the card of the training to continue in `out`, or ``None`` if a new training can start there.
 
     Raises
     ------
