@@ -46,7 +46,7 @@ def required(promise: bool, broken: str) -> None:
 
 
 def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
-    """Return the trace of ``play(False)``; raise ``AssertionError`` unless a second one and ``play(True)`` equal it.
+    """Return the trace of ``play(False)``; raise ``AssertionError`` unless a repetition and ``play(True)`` give it too.
 
     Raise ``AssertionError`` if a run changes a global random generator, if a second new instance gives another trace
     after the generators were reseeded, or if a used instance does.  The generators are restored afterwards.
@@ -259,7 +259,7 @@ def check_promises(cls: type, env: Env, who: GuaranteeSource) -> None:
 def check_metrics(
     cls: type, metrics: Mapping[str, Array], runs: int, infinite: Collection[str] = (), taken: Collection[str] = ()
 ) -> None:
-    """Raise ``AssertionError`` unless metrics are finite numbers, a row per run, under new names.
+    """Raise ``AssertionError`` unless metrics are finite numbers with a row per run and a new name.
 
     Metrics in `infinite` may be ∞; `taken` are the names of existing metrics.
     """

@@ -174,7 +174,7 @@ def check_wrapper(
 
 
 def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
-    """Return the hooks of a wrapper in an env, each of which checks its return value by the declarations."""
+    """Return the hooks of a wrapper in an env, extended by checks of return values against the declarations."""
     name, at = type(wrapper).__name__, core.wrappers.index(wrapper)
     sends = outward(core.wrappers[: at + 1], core.fields, core.message_class, core)[-1]
     hears = folded("inbox_fields", core.wrappers[at:][::-1], core._offers(core.sent_fields), core)[-1]
@@ -228,7 +228,7 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:
-    """Return the wrapper's hook with the name of `check`, which also checks its calls.
+    """Return the wrapper's hook with the name of `check`, extended by a check of each call.
 
     An exception, a changed argument or a failed check raises ``AssertionError``.
     """
