@@ -1,4 +1,4 @@
-"""User-defined agents in processes of their own, which share no memory with env, random streams and metrics.
+"""User-defined agents in separate processes, which share no memory with env, random streams and metrics.
 
 Messages to such a process are pickled, except env, view and inbox, for whose attributes the process asks by name.  Its
 replies are JSON, so that nothing in them can run code here.
@@ -27,7 +27,7 @@ from hushbench.tasks import protocol
 
 #: Whatever crosses from one process to the other.
 Sent = Any
-#: Declarations of a team that its process tells.
+#: Declarations of a team that its process sends.
 DECLARED = ("name", "setting", "fields", "any_fields", "decides_runs", "required_own_reward", "required_inbox")
 #: Names of an inbox that may be read or called.
 _INBOX = ("fields", "arrived", "own", "__getitem__", "total", "mix", "of", "at", "tally")
@@ -35,7 +35,7 @@ _NUMBERS = itertools.count()
 
 
 class Isolated(hb.Team):
-    """A team whose code runs in another process; it sees what a view shows and what its inboxes hold.
+    """A team whose code runs in another process, where only attributes of view and inboxes can be read.
 
     Its generators have keys derived by BLAKE2b from draws of the team's own stream, so they open no stream of the env.
 
@@ -91,7 +91,7 @@ class Isolated(hb.Team):
         self._ask("receive", inbox)
 
     def _ask(self, hook: str, *given: object) -> Sent:
-        """Return what the team's method `hook` returns in its process, and answer its questions until then."""
+        """Call the team's method `hook` in the other process, answer requests from there, and return the result."""
         view: Sent = self._known.get("view")
         playing = hook in ("act", "compose", "receive")
         reply = self._sent((self._number, hook, given, {"t": view.t, "running": view.running} if playing else {}))
@@ -102,7 +102,7 @@ class Isolated(hb.Team):
         return reply[1]
 
     def _answer(self, what: str, name: str, given: Sent) -> tuple[str, object]:
-        """Return an attribute of view or inbox, or what it returns for arguments; else an error's class and text."""
+        """Return ``""`` and an attribute or a method's result of view or inbox; on error, its class and its text."""
         try:
             its = self._known[what]
             if name not in (_INBOX if what == "inbox" else dir(its)):
@@ -130,7 +130,7 @@ class _Pickler(pickle.Pickler):
     view: object = None
 
     def reducer_override(self, value: Sent) -> Sent:
-        """Pickle view and inbox as the names of their stand-ins, and no env."""
+        """Pickle view and inbox as stand-ins; raise ``TypeError`` for an env."""
         if isinstance(value, hb.Env):
             raise TypeError("an env stays in its process")
         if value is self.view:
@@ -140,7 +140,7 @@ class _Pickler(pickle.Pickler):
 
 @cache
 def _process(agent: tuple[str, ...], source: str, folder: str) -> Sent:
-    """Start the process of an agent, which ends with this one."""
+    """Start the process of an agent, which ends with this process."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", "from hushbench.isolated import serve; serve()"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
@@ -159,7 +159,7 @@ def _array(value: dict[str, Sent]) -> Sent:
 
 
 class _Remote:
-    """Stand-in for a view or an inbox: what is read of it or called is asked for in the other process."""
+    """Stand-in for a view or an inbox, which asks the other process for attributes and results of methods."""
 
     def __init__(self, what: str):
         self._what = what
@@ -190,7 +190,7 @@ _NOW: dict[str, Sent] = {}
 
 @cache
 def _remote(what: str, base: type) -> _Remote:
-    """Return the stand-in, an instance of `base` too."""
+    """Return the stand-in for `what`, as an instance of a subclass of `base`."""
     return type(what, (_Remote, base), {})(what)
 
 
@@ -199,7 +199,7 @@ def _say(*reply: object) -> None:
 
 
 def _plain(value: Sent) -> object:
-    """Return what JSON lacks, requirements, a field or an array, in lists and numbers."""
+    """Return requirements, a field or an array in a form that JSON can encode."""
     if isinstance(value, hb.Requirements):
         return value.env, value.wrappers
     if isinstance(value, hb.Field):
@@ -209,7 +209,7 @@ def _plain(value: Sent) -> object:
 
 
 def serve() -> None:
-    """Call the methods of teams that stdin asks for, and answer on stdout; an agent's own output goes to stderr."""
+    """Call the team methods that stdin requests, and answer on stdout; an agent's own output goes to stderr."""
     _PIPE[:] = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -20,7 +20,7 @@ SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 def summary(
     asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
 ) -> list[list[str]]:
-    """Return the rows of the summary table: the requested tasks, then each setting without a task left to play."""
+    """Return the rows of the summary table: the requested tasks, then each setting whose tasks are all done."""
     found = []
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
     costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
@@ -74,7 +74,7 @@ def row(setting: str, one: Submission) -> list[str]:
 
 
 def _worst(spent: Sequence[float | None]) -> str:
-    """Return the largest ε in `spent` as text; ``"–"`` without any ε, ``"no bound"`` if it is infinite.
+    """Return the largest ε in `spent` as text; ``"–"`` without any ε, ``"no bound"`` if that ε is infinite.
 
     The text also says in how many tasks there is an ε if not in all.
     """

@@ -104,7 +104,7 @@ def play(
 
 
 def fresh(agent: hb.Component, tasks: Sequence[Task], runs: int, options: hb.RunOptions) -> dict[str, dict[str, Array]]:
-    """Play `runs` runs of each task under a secret seed, which no file holds; return the metrics by task."""
+    """Play `runs` runs of each task under a secret seed, which is not stored; return the metrics by task."""
     seed, found = secrets.randbits(128), {}
     for task in tasks:
         (cell,) = task.experiment(agent).cells()

@@ -18,7 +18,7 @@ LEVEL = 0.95
 
 
 def scaled(costs: Array, random: float, best: float) -> Array:
-    """Return unclipped scores: 0 at the mean cost of `Random`, 1 at that of the best reference agent.
+    """Return unclipped scores: 0 at the mean cost of `Random`, 1 at the mean cost of the best reference agent.
 
     Examples
     --------

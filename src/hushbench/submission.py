@@ -31,7 +31,7 @@ def header(agent: hb.Component, settings: Sequence[str]) -> dict[str, object]:
 
 
 def command(agent: hb.Component, settings: Sequence[str]) -> str:
-    """Return the command that plays an agent, in its normal form.
+    """Return the command that plays an agent, in a normal form.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def digest(header: Mapping[str, object]) -> str:
 
 
 def hidden_seed(header: Mapping[str, object], beacon: Mapping[str, str]) -> int:
-    """Return the master seed that a header and a beacon's value give.
+    """Return the master seed, derived from a header and the value of a beacon.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def hidden_seed(header: Mapping[str, object], beacon: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True)
 class Submission:
-    """Rows of an agent, with their provenance, as written to a file; costs and scores are computed from them.
+    """Rows of an agent, with their provenance, as written to a file; costs and scores are computed from the rows.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Submission:
         return [task for name, task in tasks().items() if name in self.data["tasks"]]
 
     def epsilon(self, task: str) -> tuple[float, float] | None:
-        """Return ε of one reward, as measured or else as guaranteed, and of a whole run; ``None`` if there is none."""
+        """Return ε of one reward (measured, else guaranteed) and ε of a whole run; ``None`` without a guarantee."""
         row, spent = self.data["tasks"][task], self.values[task].get("epsilon")
         if row["epsilon"] is None:
             return None
@@ -120,7 +120,7 @@ class Submission:
         return {setting: standing(chosen([setting]), costs) for setting in self.settings}
 
     def check(self) -> None:
-        """Raise ``ValueError`` unless header and agent are valid, and tasks, metrics, runs and ranges are complete."""
+        """Raise ``ValueError`` unless header, agent and values are valid, and no task or run is missing."""
         check_agent(self.agent, self.data["source"])
         self.seed()
         if not 0 < len(names := self.data["tasks"].keys()) == len(self.tasks):
@@ -137,7 +137,7 @@ class Submission:
 
 
 def check_agent(agent: hb.Component, digest: str) -> None:
-    """Raise ``ValueError`` unless parameters are numbers and the label is the agent's own, in ASCII.
+    """Raise ``ValueError`` unless parameters are numbers and the label is that of `entry`, in printable ASCII.
 
     The label of a user-defined agent must not read like the name of a built-in one.
 
@@ -162,7 +162,7 @@ def check_agent(agent: hb.Component, digest: str) -> None:
 
 
 def _letters(name: str) -> str:
-    """Return what is read of a name: without case and signs, and with 0, 1 and i as the letters that they look like."""
+    """Return a name as a reader may see it: without case and signs, and with 0, 1 and i as similar letters."""
     return re.sub("[^a-z0-9]", "", name.casefold()).translate(str.maketrans("01i", "oll"))
 
 

@@ -72,7 +72,7 @@ class Task:
         return float(np.diff(np.sort(means)[-2:])[0]) if isinstance(means, list | tuple) else 0.0
 
     def costs(self, values: Mapping[str, Array]) -> Array:
-        """Return the cost of each run, ``(runs,)``: its regret, or its rounds (the horizon if the decision is wrong).
+        """Return the cost of each run, ``(runs,)``: regret, or rounds (the horizon if the decision is wrong).
 
         Examples
         --------
@@ -86,7 +86,7 @@ class Task:
         return cost
 
     def check(self, values: Mapping[str, Array]) -> None:
-        """Raise ``ValueError`` unless `values` has the task's metrics, or also ``epsilon``, in range for all runs.
+        """Raise ``ValueError`` unless `values` has the task's metrics (``epsilon`` is optional) for all runs, in range.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class Task:
                 raise ValueError(f"{self.name}: {stated} must be in {low}..{high}" + " and whole" * (metric in whole))
 
     def experiment(self, agent: hb.Component) -> hb.Experiment:
-        """Return the task as an experiment of one agent, in the benchmark's group of seeds.
+        """Return the task as an experiment of one agent, with the `seed_group` of the benchmark.
 
         Raises
         ------
@@ -148,7 +148,7 @@ def settings() -> list[str]:
 
 
 def chosen(names: Sequence[str]) -> list[Task]:
-    """Return the tasks with these names or of these settings; all tasks if `names` is empty.
+    """Return the tasks that `names` lists by task or by setting; all tasks if `names` is empty.
 
     Raises
     ------

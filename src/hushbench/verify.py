@@ -23,7 +23,7 @@ CHANCE = 1e-3
 
 
 def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> str:
-    """Check a submission, replay a part of its runs and compare each number, and compare scores on fresh seeds.
+    """Check a submission: replay a part of its runs, compare each number, and test the scores by fresh runs.
 
     No code of the submission is imported or run: the agent is built-in, installed, or named by the caller.
 
@@ -88,7 +88,7 @@ def _plausible(path: Path, stated: Mapping[str, Mapping[str, Array]], new: Mappi
 
 
 def _same(where: str, said: object, here: object) -> None:
-    """Raise `Failed` if two values, numbers or not, differ."""
+    """Raise `Failed` if two values differ; floats may differ by `SLACK`."""
     if isinstance(said, float) and isinstance(here, float) and math.isclose(said, here, rel_tol=SLACK, abs_tol=SLACK):
         return
     if said != here:
@@ -96,7 +96,7 @@ def _same(where: str, said: object, here: object) -> None:
 
 
 def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Component:
-    """Return the agent, registered or named by the caller; raise `Failed` if its source digest differs."""
+    """Return the agent, registered or named by the caller; raise `Failed` if the digest of its source differs."""
     said = submission.agent
     if agent is None and said.name not in hb.list_agents():
         raise ValueError(f"{path} names {said.name!r}, which is not built-in: name it with --agents if you trust it")
