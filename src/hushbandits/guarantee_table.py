@@ -126,9 +126,8 @@ class PrivacyReport:
     def bound(self) -> tuple[float, float] | None:
         """Return the table's bounds on ε of one reward and of a participant's whole run (``inf``: no bound).
 
-        Of several bounds by one mechanism the smallest holds; of several mechanisms each tells of a reward, and the
-        largest is what is returned.  A promise about one message by itself bounds neither.  ``None``: nobody promises
-        an ε.
+        Of several bounds by one mechanism the smallest holds; of several mechanisms, the largest bound is returned.
+        A promise about one message by itself bounds neither.  ``None``: nobody promises an ε.
 
         Examples
         --------
@@ -286,9 +285,9 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
     if not lines:
         lines = [_nobody(env)]
     elif all(math.isinf(line.epsilon) for line in lines):
-        notes.append("No line has an ε: nothing bounds what the messages tell of a reward.")
+        notes.append("No line has an ε: nothing bounds what the messages reveal about a reward.")
     if team is None:
-        notes.append("An agent may promise more, or tell more, than its env knows: name it to have it in the table.")
+        notes.append("An agent may promise more, or reveal more, than its env: name the agent to have it in the table.")
     where = title(env.spec[0]) if env.spec is not None else type(env).__name__
     subject = where if team is None else f"{where} with {team.name}"
     return PrivacyReport(subject, tuple(lines), tuple(notes), tuple(claims))
@@ -297,7 +296,7 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
 def _nobody(env: Env) -> Line:
     sent = ", ".join(env.sent_fields) or "nothing"
     return Line(
-        "nobody", "", "nothing", f"whoever receives messages sees them as they are ({sent})", math.inf, 0.0, math.inf,
+        "nobody", "", "nothing", f"receivers see messages as they are ({sent})", math.inf, 0.0, math.inf,
         0.0, "", "yes: nothing is promised", (), "",
     )  # fmt: skip
 
@@ -323,7 +322,7 @@ def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]
 
 
 def _composed(g: Guarantee, times: int, delta: float) -> float:
-    """Return ε at δ of `times` uses, from the exact noise distribution; ``inf`` if no such ε is available."""
+    """Return the ε of `times` uses at `delta`, from the exact noise distribution; ``inf`` if no such ε is available."""
     # A user-defined class may claim another ε than the law that it took over.
     if g.exact is None or math.isinf(g.epsilon) or delta < RESOLVED or g.claimed_by:
         return math.inf
@@ -334,7 +333,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
     """Return the text of the column ``counts``: how a guarantee combines with others of the same mechanism."""
     if math.isinf(g.epsilon):
         if not g.invalid_reason:
-            return "no ε is claimed: it hides or drops messages; a line with an ε says what the rest tells"
+            return "no ε is claimed: it hides or drops messages; a line with an ε bounds what the rest reveals"
         if any(math.isfinite(other.epsilon) for other in beside):
             return "yes, of all that is seen: nothing holds; the other lines are about a part of it"
         return "yes: nothing holds here"
@@ -345,7 +344,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
-    """Return ε and δ for all rewards of a participant in a run, the ε at δ = 0, and who the participant is."""
+    """Return ε and δ for all rewards of a participant in a run, the ε at δ = 0, and the participant as text."""
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:

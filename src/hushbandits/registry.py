@@ -214,7 +214,7 @@ def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
 
 
 def _brought(spec: Spec) -> _Brought:
-    """Return the registry entry and the parameter names of each wrapper that belongs to an env's id, by name."""
+    """Return registry entry and parameter names of each wrapper that belongs to an env's id, by the wrapper's name."""
     found = {name: WRAPPERS.find(name) for name in spec.wrappers}
     return {name: (its, [*parameters(its)]) for name, its in found.items()}
 
@@ -322,7 +322,7 @@ def assemble(
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
-    """Return the noise or class name of the first wrapper of the env's id, or of the first mechanism in `wrappers`."""
+    """Return `noise_as`, else the class name, of the first wrapper of the env's id or first mechanism in `wrappers`."""
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
@@ -331,7 +331,7 @@ def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
 
 
 def _env_parameters(spec: Spec) -> list[str]:
-    """Return the names of an env's parameters, including those of its id's wrappers."""
+    """Return the names of an env's parameters, including the parameters of its id's wrappers."""
     return [*parameters(spec), *_taken(_brought(spec))]
 
 

@@ -314,7 +314,7 @@ def _unfit(case: Case) -> str:
     """Return the reason why single rewards cannot be canaries; ``""`` if they can."""
     promise = case.promise
     if case.watched == "actions":
-        return "an agent's actions tell of all rewards so far together, and of none by itself"
+        return "an agent's actions depend on all rewards so far together, so no single reward can be guessed"
     if promise.adjacency.replaced == "none":
         return "neighbours differ in nothing that is to be hidden"
     every = case.watched == "users" and next(neighbours(promise)).every
