@@ -31,7 +31,7 @@ def _at(entry: str, *wrappers: str, **defaults: object) -> Spec:
 
 
 def _in(module: str, *names: str) -> dict[str, Spec]:
-    """Return the registry entries of `names` in `module`; class names have no hyphens, such as ``DPSE``."""
+    """Return the registry entries of `names` in `module`; the class of ``DP-SE`` is ``DPSE``."""
     return {name: _at(f"{module}:{name.replace('-', '')}") for name in names}
 
 

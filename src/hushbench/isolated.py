@@ -102,7 +102,7 @@ class Isolated(hb.Team):
         return reply[1]
 
     def _answer(self, what: str, name: str, given: Sent) -> tuple[str, object]:
-        """Return ``""`` and an attribute or a method's result of view or inbox; on error, its class and its text."""
+        """Return ``""`` and an attribute of view or inbox, or a method's result; on error, its class and text."""
         try:
             its = self._known[what]
             if name not in (_INBOX if what == "inbox" else dir(its)):

@@ -86,7 +86,7 @@ class Task:
         return cost
 
     def check(self, values: Mapping[str, Array]) -> None:
-        """Raise ``ValueError`` unless `values` has the task's metrics (``epsilon`` is optional) for all runs, in range.
+        """Raise ``ValueError`` unless the task's metrics in `values` are valid for all runs; ``epsilon`` is optional.
 
         Examples
         --------

@@ -318,7 +318,7 @@ def fits(build: Callable[..., Env], wrapper: Wrapper) -> bool:
 
 
 def _behind(wrapper: Wrapper) -> list[Wrapper]:
-    """Return a list with the secure function that must follow `wrapper` for its guarantee, or an empty list."""
+    """Return a list with the secure function that must follow `wrapper` for the guarantee to hold, or an empty list."""
     if not isinstance(wrapper, Mechanism) or wrapper.hidden_by != "sum":
         return []
     sums: list[Wrapper] = [SecAgg(), *(ShuffledSum(p, getattr(wrapper, "security", 40)) for p in PROTOCOLS)]

@@ -1,4 +1,4 @@
-"""Tests that bound ε from below by events of released features that distinguish neighbouring inputs.
+"""Tests that bound ε from below, by an event of released features that distinguishes neighbouring inputs.
 
 The bounds come from many runs, or from one run with many canaries, each with a fair bit for its reward; an observer
 guesses as many of the bits as it likes (Steinke, Nasr & Jagielski 2023).  `_apart` decides from the declarations of a
@@ -92,7 +92,7 @@ def _hits(x: Array, kind: str, at: Array) -> Array:
 def refuted(
     features: Views, bits: Array, learning: Array, delta: float, level: float, parts: Parts, together: bool = False
 ) -> tuple[float, str]:
-    """Return a lower bound on ε from an event of the features, and the event as text, ``""`` if no feature varies.
+    """Return a lower bound on ε from an event of the features, and the event as text (``""`` if no feature varies).
 
     All arrays have one shape.  Events are thresholds and values of single features, in all draws or in a part.  The
     draws with `learning` choose the event; all others test it once.
@@ -167,7 +167,7 @@ class Change:
 
 
 def neighbours(promise: Guarantee) -> Iterator[Change]:
-    """Yield the two changes that an audit plays: within the guarantee's adjacency, and to rewards outside [0, 1].
+    """Yield two changes to play: one within the guarantee's adjacency, and one to rewards outside [0, 1].
 
     A participant with one reward per run appears once; participants come back unless a guarantee excludes it.
     """

@@ -321,7 +321,7 @@ def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:
 
 
 def _releases(wrapper: PrivateMeans, it: Seen, x: Array, full: Array) -> Params:
-    """Return arguments of `Draws`: the noise of each released mean, in units of the planned scale, and its law."""
+    """Return arguments of `Draws`: each released mean's noise, divided by the planned scale, and its law."""
     mine = it.arms[..., None] == np.arange(it.fields["mean"].shape[-1])
     n, sums = np.cumsum(mine, 0), np.cumsum(mine * x[..., None], 0)
     count, total, mean = (np.take_along_axis(v, it.arms[..., None], 3)[..., 0] for v in (n, sums, it.fields["mean"]))

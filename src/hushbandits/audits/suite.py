@@ -170,7 +170,7 @@ def places(horizon: int) -> list[int]:
 
 
 def acted(team: Team, given: Array, seed: int, at: int = 0) -> dict[str, Array]:
-    """Play a server on the rewards `given` ``(T, R)``; return features of the arms, and the users of each block.
+    """Play a server on the rewards `given` ``(T, R)``; return features of the arms, and the number of users per block.
 
     `at`: the user whose block's arm is compared with later ones.
     """
@@ -287,7 +287,7 @@ class Check:
 
 
 def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Check]:
-    """Return all checks of the envs, wrappers and agents in `names`, by default in `everything`."""
+    """Return all checks of the envs, wrappers and agents in `names`, which is `everything()` by default."""
     budget = budget or Budget()
     found: list[Check] = []
     for name in names or everything():

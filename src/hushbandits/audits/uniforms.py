@@ -40,7 +40,7 @@ def scale_between(u: Array, level: float) -> tuple[float, float]:
 
 
 def factor(n: int, level: float) -> float:
-    """Return the smallest factor of narrowing of Laplace noise that n draws detect with 90 % power.
+    """Return the smallest narrowing factor of Laplace noise that n draws detect with 90 % power.
 
     Examples
     --------

@@ -28,9 +28,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 
 
 class GapVote(VotingTeam):
-    """Agents that vote out the worst remaining arm if its mean is more than ``c/√t`` below the best mean.
-
-    t is the number of the agent's activations.
+    """Agents that, at activation t, vote out the worst arm if its mean is more than ``c/√t`` below the best mean.
 
     An agent pulls every arm of 𝒦 that it has not voted out, so t, its activations, is the pulls of each of them.  It
     has no confidence level: nothing bounds how often it is wrong.  Source: own.  The defaults were tuned on

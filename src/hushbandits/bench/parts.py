@@ -45,7 +45,7 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 
 
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Yield the values of a configuration as dicts of columns: final values and curve of each metric."""
+    """Yield a dict of columns for the final values, and one for the curve, of each metric of a configuration."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric, run, time, value in c.data.long():
         yield {**head, "run": run, "metric": metric, "time": time, "value": value}

@@ -75,7 +75,7 @@ def numbers_of(env: Env, team: Team) -> list[str]:
 
 @dataclass(frozen=True)
 class Batch:
-    """One batch of runs; the numbers do not depend on the process that plays it.
+    """One batch of runs; the results do not depend on the process that plays the batch.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Cell:
 
     @cached_property
     def spec(self) -> dict[str, object]:
-        """Return everything that determines the numbers of the cell."""
+        """Return everything that determines the cell's results under a master seed."""
         return {
             "env": {"use": self.env.name, **self.env.params},
             "wrappers": [{"use": w.name, **w.params} for w in self.wrappers],

@@ -37,7 +37,7 @@ class Stratum:
     Parameters
     ----------
     columns : sequence of int
-        Columns of the effect: indices of its lines.
+        Indices of the cells.
     values : (n, len(columns)) array
         Values of the runs.
     """
@@ -78,7 +78,7 @@ def skewed_t(
     strata: Sequence[Stratum], weights: Array, level: float = 0.95, *,
     estimate: float | None = None, bends: Callable[[float], tuple[float, float]] = lambda _: (0.0, 0.0),
 ) -> Interval:  # fmt: skip
-    """Return the interval of ``Σ_i w_i μ_i``, in which μ_i is the mean over the runs of line i of an effect.
+    """Return the interval of ``Σ_i w_i μ_i``, in which μ_i is the mean over the runs of cell i.
 
     Standard error and third cumulant of the estimate add up over strata; the degrees of freedom are those of the
     smallest stratum, which is conservative.  The sample skewness, too small in few runs, is multiplied by 1.5.

@@ -60,7 +60,7 @@ def logs(box: Array, weights: Array) -> Interval:
 
 
 def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Return the minimum and maximum of an effect if the statistic of each line varies in one of `intervals`.
+    """Return the minimum and maximum of an effect if the statistic of each cell varies in one of `intervals`.
 
     With each at level ``1 − α/k`` for k lines, the effect's level is ``1 − α`` for any dependence (Bonferroni).
 
