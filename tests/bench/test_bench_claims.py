@@ -178,7 +178,7 @@ def test_the_finding_that_is_shown_is_the_worst_one():
     assert low.worst.where == "agents = 4"
     high = judged(claim(below=20), grows)
     assert high.worst.where == "agents = 16"
-    assert reproducing.in_words(high).endswith("claimed < 20, at agents = 16 (worst of 3)")
+    assert reproducing.in_words(high).endswith(", at agents = 16 (worst of 3), claimed < 20")
     both = judged(claim(above=5, below=1000), grows)
     assert (both.region, both.worst.where) == ("in (5, 1000)", "agents = 4")
 

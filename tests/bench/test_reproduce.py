@@ -47,7 +47,7 @@ def test_reproduce_says_and_writes_every_verdict(papers, capsys):
     page = (papers / "docs/reproduction.md").read_text()
     assert page.index("alpha1999: a paper.") < page.index("beta2001: a paper.")
     assert "`hushbandits reproduce beta2001 --seed 0 --quick` · quick scale" in page
-    assert page.count("| paper | figure 1 |") == 3
+    assert page.count("|  | figure 1 |") == 3
     assert (papers / "runs/alpha1999-fig1-quick/report.html").exists()
 
 

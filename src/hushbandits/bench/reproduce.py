@@ -92,8 +92,12 @@ def _played(experiment: Experiment, folder: Path, seed: int, options: RunOptions
 def in_words(verdict: Verdict) -> str:
     """Return as text the finding nearest to failing: the effect, its interval and the claimed region.
 
-    Example: ``ratio of medians 1.96 [1.94, 1.98], claimed > 1.5, at agents = 256 (worst of 3)``.
+    Example: ``ratio of medians 1.96 [1.94, 1.98], at agents = 256 (worst of 3), claimed > 1.5``.
     """
+    return f"{_measured(verdict)}, claimed {verdict.region}"
+
+
+def _measured(verdict: Verdict) -> str:
     worst = verdict.worst
     if worst is None or not worst.runs:
         return "no runs at its points"
@@ -103,7 +107,7 @@ def in_words(verdict: Verdict) -> str:
     points = len(verdict.findings)
     where = f", at {worst.where}" if worst.where else ""
     where += f" (worst of {points})" if points > 1 else ""
-    return f"{name} {number(worst.effect)} {interval(worst.interval)}, claimed {verdict.region}{where}"
+    return f"{name} {number(worst.effect)} {interval(worst.interval)}{where}"
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
@@ -128,9 +132,10 @@ def _row(found: Reproduction, verdict: Verdict) -> str:
     cells = (
         f"**{verdict.verdict}**" if verdict.verdict == "does not hold" else verdict.verdict,
         verdict.claim.sentence,
-        in_words(verdict),
+        _measured(verdict),
+        verdict.region,
         str(min((f.runs for f in verdict.findings), default=0)),
-        verdict.claim.origin,
+        "" if verdict.claim.origin == "paper" else verdict.claim.origin,
         _place(verdict.claim.source or found.experiment.source, found.experiment.source),
     )
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
@@ -155,7 +160,7 @@ def rows(section: str) -> list[tuple[str, list[str]]]:
 
 def _tally(section: str) -> dict[Origin, Counter[str]]:
     """Return the counts of verdicts in a section's tables, by origin of the claim."""
-    return tally((origin, verdict) for verdict, cells in rows(section) for origin in ORIGINS if origin == cells[-2])
+    return tally((o, verdict) for verdict, cells in rows(section) for o in ORIGINS if o == (cells[-2] or "paper"))
 
 
 def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], quick: bool) -> list[str]:
