@@ -1,4 +1,4 @@
-"""Core of the library: envs of two-phase rounds on arrays, random streams, messages, wrappers and teams."""
+"""Core of the library: envs, random streams, messages, wrappers and teams."""
 
 from hushbandits.core.env import Env
 from hushbandits.core.guarantee import NOISED_MEAN, ONCE, ONE_USER, RESOLVED, Adjacency, Guarantee, Run, invalid

@@ -36,7 +36,7 @@ _REFUSED = {
 
 
 class Env(World, ABC):
-    """Base class of all envs, which starts runs, checks input, plays the two phases and calls the wrappers.
+    """Base class of all envs: it starts runs, checks input, plays the two phases of each round and calls wrappers.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
     wrappers may do to its messages (`message_class`) and the task for learners (`rl_task`).
@@ -144,7 +144,7 @@ class Env(World, ABC):
         self.metrics_spec = gathered(self, *self.wrappers)
 
     def _fold(self) -> None:
-        """Set the fields of sent messages, own rewards and inboxes, as they are after all wrappers."""
+        """Set `sent_fields`, `own_reward_fields` and `inbox_fields`, the fields after all wrappers."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
@@ -230,7 +230,7 @@ class Env(World, ABC):
         return self._seen()
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
-        """Return an observation with `inbox` and read-only copies of time, running runs, acting agents and `reward`."""
+        """Return an observation: read-only copies of `t`, `running`, `active_agents` and `reward`, and the `inbox`."""
         own = None if reward is None else reward.copy()
         obs = Observation(self.t.copy(), self.running.copy(), self.active_agents.copy(), own, inbox)
         for value in (obs.t, obs.running, obs.active_agents, obs.reward):  # in every phase, so without `handed`
@@ -239,7 +239,7 @@ class Env(World, ABC):
         return obs
 
     def _refuse(self, phase: str) -> NoReturn:
-        """Raise ``RuntimeError`` with the reason why the call or attribute `phase` is not available now."""
+        """Raise ``RuntimeError`` with the reason why the call or attribute named by `phase` is not available now."""
         why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
         raise RuntimeError(f"{phase} {why}")
 
@@ -264,12 +264,12 @@ class Env(World, ABC):
     @property
     @abstractmethod
     def t(self) -> Array:
-        """Number of rounds (in feedback envs: users) played so far in each run, ``(R,)``."""
+        """Number of rounds (in feedback envs, number of users) so far in each run, ``(R,)``."""
 
     @property
     @abstractmethod
     def running(self) -> Array:
-        """Whether each run has not ended yet, ``(R,)`` bool."""
+        """Whether each run still goes on, ``(R,)`` bool."""
 
     @property
     @abstractmethod
@@ -287,7 +287,7 @@ class Env(World, ABC):
         return {"arm": index_field(self.n_arms)}
 
     def _offers(self, fields: Fields) -> Fields:
-        """Return the fields of an inbox before any wrapper changes them; `fields` are those of the messages sent."""
+        """Return the fields of an inbox before any wrapper changes it, given the `fields` of the sent messages."""
         return fields
 
     @property
@@ -309,10 +309,10 @@ class Env(World, ABC):
 
     @abstractmethod
     def _metrics(self) -> dict[str, Array]:
-        """Return the metrics of the env without its wrappers, each ``(R, …)``."""
+        """Return the env's own metrics, not its wrappers' metrics, each ``(R, …)``."""
 
     def _check_action(self, action: object) -> Action:
-        """Return `action` as new arrays; raise ``ValueError`` unless they fit the declared fields `actions`."""
+        """Return a copy of `action` as arrays; raise ``ValueError`` if `action` does not fit the fields `actions`."""
         fields, shape = self._action_fields, self.active_agents.shape
         if len(fields) == 1:
             return checked("action", action, fields[0][1], shape)
@@ -325,13 +325,13 @@ class Env(World, ABC):
         return tuple(parts)
 
     def no_action(self) -> Action:
-        """Return the smallest action of every acting agent: arm 0, an empty set of arms, or a block of one user."""
+        """Return the smallest action of every acting agent: arm 0, no arms, or arm 0 for a block of one user."""
         lead = self.active_agents.shape
         least = [np.full((*lead, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return random arms of the acting agents from one generator per run; any other action field is `block`."""
+        """Return random arms for the acting agents, with one generator per run; other action fields are `block`."""
         arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms
@@ -349,7 +349,7 @@ class Env(World, ABC):
     # -- the round --------------------------------------------------------------------------------------------
 
     def pull(self, action: object) -> Observation:
-        """Play phase 1: pull the arms of `action`, ``(R, A, …)``; return an observation with the own rewards."""
+        """Play phase 1: pull the arms of `action`, ``(R, A, …)``; return an observation with the visible rewards."""
         if self._phase != "pull":
             self._refuse("pull")
         action = self._check_action(action)
@@ -361,7 +361,7 @@ class Env(World, ABC):
         return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
 
     def communicate(self, message: Message | None = None) -> Observation:
-        """Play phase 2: send `message`, fields ``(R, A, …)``, or the default; return an observation with the inbox."""
+        """Play phase 2: send `message`, by default the standard report, and return an observation with the inbox."""
         if self._phase != "communicate":
             self._refuse("communicate")
         said = None if message is None else self._said(message)
@@ -396,7 +396,7 @@ class Env(World, ABC):
         return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
 
     def _said(self, message: Message) -> Message:
-        """Return the checked `message`; if the agents cannot see their rewards, the env adds the field ``reward``."""
+        """Return the checked `message`, with the field ``reward`` added if agents cannot see reported rewards."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
                 raise ValueError("message has a field 'reward', which agents do not see here; leave it out")
@@ -404,21 +404,21 @@ class Env(World, ABC):
         return self._checked("message", message, self.fields)
 
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Return `message` as new arrays; raise ``ValueError`` unless they match the declared `fields`."""
+        """Return a copy of `message` as arrays, or raise ``ValueError`` if it does not match the declared `fields`."""
         return checked_message(what, message, fields, self.active_agents.shape)
 
     def _spoken(self, message: Message) -> None:
         """Process the team's checked message before it passes through the wrappers."""
 
     def admit(self, team: Team) -> None:
-        """Raise ``ValueError`` if a run of `team` could never be decided or would never end."""
+        """Raise ``ValueError`` if votes could never decide a run of `team`, or if the run might never end."""
 
     def _metrics_of(self, rows: Array) -> dict[str, Array]:
-        """Return the metrics of the env for the runs `rows`; a subclass may compute these alone."""
+        """Return the env's own metrics of the runs `rows`; a subclass may skip all other runs."""
         return {name: value[rows] for name, value in self._metrics().items()}
 
     def metrics(self, rows: Array | None = None) -> dict[str, Array]:
-        """Return the metrics of the env and of its wrappers so far, each ``(R, …)``, or only of the runs `rows`.
+        """Return the current metrics of the env and its wrappers, each ``(R, …)``; with `rows`, only of these runs.
 
         The privacy costs of a wrapper are ∞ if all its run-level guarantees are invalid.
         """
@@ -439,7 +439,7 @@ class Env(World, ABC):
         return self._infinite_cost[wrapper.name]
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the guarantees of all wrappers, outermost first, followed by those of the env."""
+        """Return the guarantees of all wrappers, outermost first, and then the guarantees of the env itself."""
         return (*(g for w in self.wrappers for g in w.guarantees(self)), *self.claimed_guarantees())
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:

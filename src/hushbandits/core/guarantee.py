@@ -1,4 +1,4 @@
-"""Privacy guarantees that mechanisms claim, and checks of whether they hold in an env."""
+"""Privacy guarantees that mechanisms claim, and checks whether these guarantees hold in an env."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class Run:
-    """Composition of a guarantee for one reward over all rewards of a participant in a run.
+    """Composition over a run: the largest number of a participant's rewards, each of which costs (ε, δ) once.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Guarantee:
 
 
 def invalid(guarantee: Guarantee, reason: str) -> Guarantee:
-    """Return a copy of `guarantee` with ε = ∞, δ = 0 and the `reason` why it is invalid."""
+    """Return an invalid copy of `guarantee`, with ε = ∞, δ = 0 and the `reason`."""
     return replace(guarantee, epsilon=math.inf, delta=0.0, invalid_reason=reason, run=None, vetted=())
 
 
@@ -159,7 +159,7 @@ def hides(
 
 
 class GuaranteeSource:
-    """Base class of wrappers and teams, whose method `guarantees` decides which claimed guarantees hold."""
+    """Base class of wrappers and teams; its method `guarantees` checks which claimed guarantees hold."""
 
     #: Hooks that a subclass may define without touching what its base claims.
     free_hooks: ClassVar[tuple[str, ...]] = ()
@@ -174,11 +174,11 @@ class GuaranteeSource:
             raise TypeError(f"{cls.__name__} must define claimed_guarantees(env), not guarantees(env)")
 
     def ships(self, hook: str) -> bool:
-        """Return whether the method named `hook` is built-in code; a ``partial`` is not."""
+        """Return whether this package defines the method named `hook`; for a ``functools.partial``, return False."""
         return ships(getattr(type(self), hook, None))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the guarantees for rewards in [0, 1] that hold if all assumptions do; subclasses override this."""
+        """Return the guarantees that hold for rewards in [0, 1] under all assumptions; overridden by subclasses."""
         return ()
 
     @final
@@ -213,7 +213,7 @@ class GuaranteeSource:
         return tuple(out)
 
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
-        """Return the reason that makes all guarantees of this object invalid in `env`, or ``""`` if there is none."""
+        """Return the reason why all guarantees of this object are invalid in `env`, or ``""`` without such a reason."""
         claimant, hooks = known or self._claimant()
         if hooks:
             name = type(self).__name__
@@ -238,7 +238,7 @@ class GuaranteeSource:
         return claimant, overridden(self, claimant, self.free_hooks)
 
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the claimed guarantees; a `Mechanism` checks them in `env` first."""
+        """Return the claimed guarantees; the subclass `Mechanism` first checks them in `env`."""
         return self.claimed_guarantees(env)
 
 
@@ -246,7 +246,7 @@ class GuaranteeSource:
 
 
 def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
-    """Return the names of the attributes of `base`, except `free`, that user-defined code overrides in `part`.
+    """Return the attributes of `base` that user-defined code overrides in `part`, except `free` and harmless ones.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
 
 
 def _user_defined(part: object) -> tuple[type, ...]:
-    """Return the user-defined classes of `part`, those before its first built-in class in the MRO."""
+    """Return the user-defined classes of `part`, which precede its first built-in class in the MRO."""
     return tuple(takewhile(lambda cls: not ships(cls), type(part).__mro__))
 
 
@@ -281,7 +281,7 @@ def declared(part: object) -> set[str]:
 
 
 def unaccounted(env: World, but: object = None) -> str:
-    """Return why user-defined code, without the wrapper `but`, may reveal more than is guaranteed; ``""`` if none may.
+    """Return why user-defined code may reveal more than is guaranteed, or ``""``; the wrapper `but` is not checked.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def unaccounted(env: World, but: object = None) -> str:
     """
     name = type(env).__name__
     if hooks := _carrying(env):
-        return f"{name} has a {hooks[0]} of its own, and nothing says what it tells of rewards (reward_free_fields)"
+        return f"{name} has a {hooks[0]} of its own, and nothing says what it reveals of rewards (reward_free_fields)"
     others = [(wrapper, names) for wrapper, names in env.added if wrapper != getattr(but, "name", "")]
     for owner, beyond in [(name, _fields(env)), *others]:
         if beyond:
@@ -301,7 +301,7 @@ def unaccounted(env: World, but: object = None) -> str:
 
 
 def _carrying(env: World) -> list[str]:
-    """Return the hooks with reward information (`_CARRIES`) that an env overrides without `reward_free_fields`."""
+    """Return the hooks in `_CARRIES` that user-defined code of an env overrides without `reward_free_fields`."""
     found = [hook for hook in _CARRIES if hook in vars(env) and not ships(vars(env)[hook])]
     for cls in _user_defined(env):
         if "reward_free_fields" in vars(cls):
@@ -311,7 +311,7 @@ def _carrying(env: World) -> list[str]:
 
 
 def _fields(env: World) -> list[str]:
-    """Return the undeclared fields that a user-defined env adds to reports, inboxes or `agent_visible`."""
+    """Return the names that a user-defined env adds to reports, inboxes or `agent_visible` without declaring them."""
     if not (own := _user_defined(env)):
         return []
     home: Any = type(env).__mro__[len(own)]
@@ -331,7 +331,7 @@ def spoken_beside(env: World) -> str:
 
 
 def declared_words(env: World, but: object = None) -> tuple[str, ...]:
-    """Return, as texts, the assumptions that rest on declarations of the env's class and of wrappers except `but`."""
+    """Return texts of the assumptions that the env's class and the wrappers declare; the wrapper `but` is left out."""
     words, name, own = [], type(env).__name__, _user_defined(env)
     if own and (names := declared(env)):
         words.append(f"as claimed by {name}: nothing of rewards is in {' and '.join(sorted(names))}")

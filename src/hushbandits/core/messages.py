@@ -123,7 +123,7 @@ class Inbox(ABC):
         """Return the values of `field` in every slot, ``(R, A, S, …)``; empty slots hold 0 (``sender``: −1)."""
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the sum of `field` (times `weight`) over the slots, ``(R, A, …)``."""
+        """Return the sum of `field` over the slots, ``(R, A, …)``; with `weight`, of the product of both fields."""
         raise ValueError(f"this inbox has no totals of {field!r}; its fields: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:
@@ -134,11 +134,11 @@ class Inbox(ABC):
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` from one `sender` per run, ``(R,)``, and the mask of its receivers."""
+        """Return `field` from one `sender` per run at each agent, ``(R, A, …)``, and the mask of its receivers."""
         raise ValueError(f"this inbox does not identify senders; its fields: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` that reached one `receiver` per run, ``(R,)``, and the mask of filled slots."""
+        """Return the values of `field` in all slots of one `receiver` per run, ``(R, S, …)``, and the filled slots."""
         raise ValueError(f"this inbox does not identify receivers; its fields: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:

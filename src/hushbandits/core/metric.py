@@ -1,4 +1,4 @@
-"""Declarations of metrics by envs, wrappers and teams, each with a label and the kind of its values."""
+"""Declarations of the metrics of envs, wrappers and teams: a label, and the nature of the values."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ class Metric:
         return NATURES[self.nature]
 
     def per_time(self) -> Metric:
-        """Return the declaration of this metric per unit of time: an amount if it is never negative, else a measure."""
+        """Return this metric per unit of time: an ``"amount"`` if no value is negative, else a ``"measure"``."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")

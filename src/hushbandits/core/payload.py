@@ -48,10 +48,10 @@ class Noise(Protocol):
 
 
 class PointNoise(Noise, Protocol):
-    """Noise that is a function of a uniform sample, so that each identified sender's noise is reproducible."""
+    """Noise computed from a uniform sample, so that the noise of each identified sender is reproducible."""
 
     def onto(self, x: Array, u: Array) -> Array:
-        """Return `x` plus noise, which is a function of the uniform samples `u`."""
+        """Return `x` plus the noise computed from the uniform samples `u`."""
 
 
 class Channel(Protocol):
@@ -72,11 +72,11 @@ class Channel(Protocol):
         """Start all runs, or restart the runs `rows`, with the random streams `rng`."""
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the outgoing messages as this channel passes them on."""
+        """Apply the channel to outgoing messages, and return the result."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Return the inbox as receivers see it after the channel."""
+        """Apply the channel to an inbox, and return the result."""
         return inbox
 
 
@@ -90,7 +90,7 @@ class Gathering(Protocol):
     protocol: str | None
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
-        """Return the sum of the rows of `vectors` mod `modulus`, and the mask ``(n,)`` of the rows in it."""
+        """Return the sum of rows of `vectors` mod `modulus`, and the mask ``(n,)`` of the rows in this sum."""
 
 
 class Shuffling(Gathering, Protocol):
@@ -113,7 +113,7 @@ class Sealing(Gathering, Protocol):
         """Sum `vectors` as `Gathering.add_up` does, but release nothing if fewer than `fewest` rows are left."""
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function from a block's size to the number of users that its sum must contain.
+        """Return a function that maps a block's size to the least number of users in a released sum.
 
         ``None``: no such number beyond `min_cohort`.
         """
@@ -187,7 +187,7 @@ class Payload(dict[str, Any]):
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
     def add(self, noise: Callable[[int], Any], stream: Stream) -> Self:
-        """Add noise to every reward; ``noise(n)`` is the distribution if `n` senders are planned."""
+        """Add noise to every reward; ``noise(n)`` is its distribution in a cohort of n planned senders."""
         self._missing("add")
 
     def encode(self, g: Array, stream: Stream) -> Self:

@@ -146,15 +146,15 @@ class RLTask(ABC):
 
     @abstractmethod
     def _start(self, rows: slice | Array) -> None:
-        """Reset the statistics of the runs `rows`; a slice stands for all, whose observations it writes."""
+        """Reset the statistics of the runs `rows`; a slice means all runs, and writes their first observations."""
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:
-        """Return the action of the env `core` for the learners' decoded `action`."""
+        """Convert the learners' decoded `action` into an action of the env `core`."""
 
     @abstractmethod
     def pulled(self, obs: Observation) -> None:
-        """Update the learners' statistics and observations after phase 1, in which the core returned `obs`."""
+        """Update the learners' statistics and observations after phase 1, given the env's observation `obs`."""
 
     def words(self, action: Stacked) -> Message | None:
         """Return the message for a decoded action; ``None`` stands for the standard report."""
@@ -162,7 +162,7 @@ class RLTask(ABC):
 
     @abstractmethod
     def heard(self, obs: Observation) -> None:
-        """Update the learners' statistics and observations after phase 2, in which the core returned `obs`."""
+        """Update the learners' statistics and observations after phase 2, given the env's observation `obs`."""
 
     @abstractmethod
     def earned(self, before: Observation) -> Array:
@@ -173,7 +173,7 @@ class RLTask(ABC):
         return None
 
     def final_reward(self) -> Array:
-        """Return the reward that every agent gets in addition when its run ends, ``(R,)``."""
+        """Return the additional reward, ``(R,)``, that every agent of a run gets at the end of the run."""
         return np.zeros(self.core.runs)
 
     def solved(self) -> Array:
@@ -200,7 +200,7 @@ class RLTask(ABC):
         self._billed = self._bill()
 
     def begin(self, obs: Observation, rows: Array | None = None) -> None:
-        """Reset the statistics of all runs, or of the runs `rows`, whose first observation is `obs`."""
+        """Reset the statistics of all runs, or of the runs `rows`; `obs` is their first observation."""
         #: What the core answered last.
         self.obs = obs
         shape = obs.running.shape[0], self.core.n_agents
@@ -294,13 +294,13 @@ class RLTask(ABC):
     # -- for subclasses ---------------------------------------------------------------------------------------
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write to the observations which agents act (`pull`) and which agents send (`talk`) in the next step."""
+        """Write the flags ``acts`` and ``speaks`` of the next step to the observations."""
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = pull
         self.observations[..., self.layout["speaks"]] = talk
 
     def unmasked(self, space: Space) -> Coding:
-        """Return an encoding of actions in `space` without decoding, in which every action is allowed."""
+        """Return an encoding of actions in `space` that decodes nothing and allows every action."""
         return Coding(space, self._as_is, self._all)
 
     def _as_is(self, action: Stacked) -> Stacked:
@@ -321,7 +321,7 @@ class RLTask(ABC):
         self.observations[..., self.layout["time"]] = over[:, None, None]
 
     def show_arms(self, whose: str, who: Array, pulls: Array, sums: Array) -> None:
-        """Write arms' means and widths to ``{whose}_mean`` and ``{whose}_width`` of the agents `who`, ``(R, A)``."""
+        """Write means and widths of arms to ``{whose}_mean`` and ``{whose}_width`` in observations of agents `who`."""
         mean, width = self.layout[f"{whose}_mean"].start, self.layout[f"{whose}_width"].start
         show(who, pulls, sums, self.observations, mean, width)
 
@@ -351,7 +351,7 @@ def squash(obs, columns):  # type: ignore[no-untyped-def]
 
 @jit
 def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
-    """Write ``sums/pulls`` of the agents `who` to `obs` from column `mean` on, ``1/√(1 + pulls)`` from `width` on."""
+    """Write agents' ``sums/pulls`` to `obs` from column `mean` on, and ``1/√(1 + pulls)`` from column `width` on."""
     for r in range(who.shape[0]):
         for m in who[r]:
             for k in range(pulls.shape[2]):

@@ -101,7 +101,7 @@ def view_of(env: World) -> EnvView:
 
 @contextmanager
 def revealed(env: World) -> Iterator[EnvView]:
-    """Yield a view of `env` after its last round, from which the arms can be read inside the ``with`` block.
+    """Yield a view of `env` that also shows the arms, but only inside the ``with`` block.
 
     `Env.visible_after_episode` lists what it shows.
 

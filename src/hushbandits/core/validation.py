@@ -95,7 +95,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
 
 @jit
 def inside(values, low, high):
-    """Return whether all numbers of a contiguous array lie in [low, high]; False if one is NaN."""
+    """Return whether all numbers of a contiguous array lie in [low, high]; NaN lies outside."""
     outside = 0
     for i in range(values.size):  # in this form it is vectorised
         outside += 0 if (values[i] >= low) & (values[i] <= high) else 1  # NaN is outside
@@ -189,7 +189,7 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return the seeds as an array with a row per run; `spawn_seeds` expands an int, with `world` as its text.
+    """Return the seeds as an array with a row per run; from an int, `spawn_seeds` makes the seeds for `world`.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
 
 
 def choices(space: Space) -> int:
-    """Return C, the number of choices of an action: the sum over its discrete components, two per bit."""
+    """Return C, the sum of the numbers of choices over an action's discrete components; a bit has two choices."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)
     if isinstance(space, spaces.MultiDiscrete):
@@ -239,7 +239,7 @@ def sample_mask(space: Space, mask: Array) -> object:
 
 
 def fits(space: Space, action: Stacked) -> bool:
-    """Return whether all actions of a stacked array lie in `space`, without conversion."""
+    """Return whether all stacked actions lie in `space` and need no conversion."""
     if isinstance(space, spaces.Discrete):
         return action.dtype.kind in "iu" and action.ndim == 1 and bool(inside(action, 0, space.n - 1))
     if isinstance(space, spaces.Dict):
@@ -270,7 +270,7 @@ def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead:
 
 
 def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
-    """Return the stacked actions if all lie in `space` without conversion, else ``None``."""
+    """Return the stacked actions if all lie in `space` and need no conversion, else ``None``."""
     try:
         action: Stacked
         if isinstance(space, spaces.Dict):
@@ -283,7 +283,7 @@ def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
 
 
 def _spelled(space: Space, name: str, value: Stacked) -> Stacked:
-    """Return an action of agent `name` converted to its space; raise ``ValueError`` if it lies outside."""
+    """Convert the action of agent `name` to the dtype of `space`; raise ``ValueError`` if it lies outside `space`."""
     with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError, RuntimeError):
         warnings.simplefilter("ignore")  # Gymnasium warns about lists before it judges them
         if hasattr(value, "__array__") and not isinstance(value, np.generic):  # another library's

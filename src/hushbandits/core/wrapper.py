@@ -80,7 +80,7 @@ class Wrapper(GuaranteeSource):
         self.name = name or type(self).__name__
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of a message after this wrapper, given the `fields` before it; may raise ``ValueError``."""
+        """Return the fields of a message after this wrapper, given the `fields` before it, or raise ``ValueError``."""
         return fields
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
@@ -107,11 +107,11 @@ class Wrapper(GuaranteeSource):
         return reward
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Return the outgoing messages as this wrapper passes them on."""
+        """Return the outgoing `message`, which a subclass may change."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Return the inbox that the receivers get after this wrapper."""
+        """Return the `inbox`, which a subclass may change."""
         return inbox
 
     def published(self, env: World) -> Mapping[str, Array]:
@@ -189,7 +189,7 @@ class Privatizer(Wrapper):
     """Base class of wrappers with the local randomizer R and the analyzer A of a privacy protocol."""
 
     def sure(self, n: int) -> int:
-        """Return the number of users to whom the noise of a block planned for `n` users is calibrated; default `n`."""
+        """Return the number of users to which a mechanism calibrates the noise of a block of `n` planned users."""
         return n
 
 
@@ -204,7 +204,7 @@ class SecureFunction(Wrapper):
         return 0
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function from a block's size to the number of users that its sum must contain.
+        """Return a function that maps a block's size to the least number of users in a released sum.
 
         ``None``: no such number beyond `min_cohort`.
         """
@@ -238,7 +238,7 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
 
 
 def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload], env: World) -> list[Fields]:
-    """Return a list with the fields of a message as the team sends it and after each wrapper.
+    """Return a list with the fields of a message before the first wrapper and after each wrapper.
 
     Raises
     ------
@@ -283,7 +283,7 @@ def require(what: str, needed: Iterable[str], fields: Collection[str]) -> None:
 
 
 def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Field]:
-    """Return the fields `found` that a wrapper's hook declares, or raise ``TypeError`` if they are no dict of fields.
+    """Return the fields `found` that a wrapper's hook declares, or raise ``TypeError`` if `found` is no dict of fields.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def _check_class(wrapper: Wrapper) -> None:
 
 
 def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
-    """Return, by wrapper, the fields that a user-defined `hook` adds without declaring them reward-free.
+    """Return, by wrapper, the fields that a user-defined `hook` adds beyond `reward_free_fields`.
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """
@@ -324,7 +324,7 @@ def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tu
 
 
 def gathered(*parts: object) -> dict[str, Metric]:
-    """Return the merged `metrics_spec` of `parts` and of their base classes; later ones override earlier ones.
+    """Merge the `metrics_spec` of `parts` and of their base classes; later declarations override earlier declarations.
 
     A subclass adds to what its bases declare, and may redeclare.
 

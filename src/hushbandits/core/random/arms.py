@@ -93,7 +93,7 @@ def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng:
 
 @jit
 def _place(u, given, low, span, permute, out):  # type: ignore[no-untyped-def]
-    """Write each run's locations to `out`: those `given`, or ``low + span·u``, in the order of ``u[r, 1]``."""
+    """Write each run's locations, `given` or ``low + span·u[r, 0]``, to `out`, sorted by ``u[r, 1]`` if `permute`."""
     arms = out.shape[1]
     order = np.arange(arms)
     for r in range(out.shape[0]):
@@ -111,7 +111,7 @@ def _place(u, given, low, span, permute, out):  # type: ignore[no-untyped-def]
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
-    """Return the locations after t rounds of arms that start at `start`, ``(…, K)``.
+    """Return the locations at time t, ``(…, K)``, of arms whose locations at time 0 are `start`.
 
     All but the best fall by `drift` a round down to 0 (Féraud et al. 2019, problem 3); every `period` rounds the
     means move on by one arm, so that another arm is the best.
@@ -154,7 +154,7 @@ class Standing(NamedTuple):
 
 
 class Arms:
-    """The arms of all runs, whose means may be drawn, shuffled, drifting or switching.
+    """The arms of all runs; their means may be random, shuffled, drifting or switching.
 
     Parameters
     ----------
@@ -233,12 +233,12 @@ class Arms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the name of each arm, as pictures show it."""
+        """Return the names of the arms in figures."""
         return tuple(map(str, range(self.n_arms)))
 
     @property
     def given(self) -> Array | None:
-        """``(K,)`` locations that all runs share up to a permutation; ``None`` if every run draws its own."""
+        """``(K,)`` locations that all runs share up to a permutation; ``None`` if every run draws new locations."""
         return None if isinstance(self._source, UniformMeans) else self._source
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
@@ -265,7 +265,7 @@ class Arms:
         return moving_locations(start, t, self.drift, self._period)
 
     def _where(self, t: Array | int, run: int | None) -> Array:
-        """Return the locations of moving arms in round t, of all runs or of the run with index `run`."""
+        """Return the locations in round t of moving arms, for all runs or for the run with index `run`."""
         start = self.locations if run is None else self.locations[run]
         if run is None:
             t = np.broadcast_to(t, (len(start),)) if np.ndim(t) == 0 else np.asarray(t)

@@ -102,7 +102,7 @@ def uniform(cursors, r):
 
 @jit
 def open_cursors(seeds, name, each, out):
-    """Write `each` cursors of the stream `name` per run to `out`, at the steps from 0 on."""
+    """Write the cursors of the stream `name` at steps 0 … `each` − 1 of every run to `out`."""
     for i in range(len(out)):
         out[i, :3] = seeds[i // each]
         out[i, 3:] = 0
@@ -127,7 +127,7 @@ def fill_in_turn(cursors, sizes, out):
 
 @jit
 def fill_ahead(seeds, name, steps, places, out):
-    """Fill `out`, ``(count, R, n)``, with each run r's uniform samples at step ``steps[r]``, from ``places[r]`` on."""
+    """Fill `out`, ``(count, R, n)``, with each run r's uniform samples at step ``steps[r]`` from ``places[r]`` on."""
     count, runs, n = out.shape
     for r in range(runs):
         k0, k1, run, step = seeds[r, 0], seeds[r, 1], seeds[r, 2], steps[r]

@@ -22,7 +22,7 @@ WORTH = 20_000
 
 @lru_cache(maxsize=1024)
 def _table(law: Smooth, location: float) -> Array | None:
-    """Return coefficients of polynomials for the quantile function; ``None`` if an error exceeds 5·10⁻¹¹.
+    """Return coefficients of polynomials for the quantile function; ``None`` if their error exceeds 5·10⁻¹¹.
 
     Their shape is ``(2, octaves, pieces, degree + 1)``.
     """
@@ -47,7 +47,7 @@ def _table(law: Smooth, location: float) -> Array | None:
 
 @lru_cache(maxsize=2)
 def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
-    """Return those `locations` for which a table is accurate, and their tables."""
+    """Return the `locations` for which an accurate table exists, and these tables."""
     found = {location: table for location in locations if (table := _table(law, location)) is not None}
     shape = 2, _OCTAVES, _PIECES, _DEGREE + 1
     return np.array(list(found)), np.array(list(found.values())).reshape(-1, *shape)

@@ -66,7 +66,7 @@ class Law(ABC):
 
 
 class Smooth(Law):
-    """A reward law with a smooth quantile function on (0, 1), so that tables can replace it."""
+    """A reward law whose quantile function is smooth on (0, 1), so that it can be tabulated."""
 
     def upper(self, v: Array, location: Array) -> Array:
         """Return the quantile at ``1 − v`` without cancellation for small v."""
@@ -177,7 +177,7 @@ class Beta(Smooth):
     concentration: float = 4.0
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return the inverse of the regularized incomplete beta function; for a mean of 0 or 1, the mean."""
+        """Return the inverse of the regularized incomplete beta function at `u`, or the mean if this is 0 or 1."""
         return self._inverse(scipy.special.betaincinv, u, location)
 
     def upper(self, v: Array, location: Array) -> Array:
@@ -202,7 +202,7 @@ class Beta(Smooth):
 
 @dataclass(frozen=True)
 class Uniform(Unbounded):
-    """Uniform distribution on an interval centred at its location.
+    """Uniform distribution on an interval centred at the location.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Uniform(Unbounded):
 
 @dataclass(frozen=True)
 class Constant(Unbounded):
-    """Constant reward, equal to the location (a worst-case contamination)."""
+    """Constant reward, equal to the location, which can model a worst-case contamination."""
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return the location for every u."""
@@ -283,7 +283,7 @@ LAWS: dict[str, type[Law]] = {
 
 @dataclass(frozen=True)
 class UniformMeans:
-    """Source of arm means that are drawn for every run, uniform on [low, high].
+    """Distribution of arm means, which every run draws uniformly from [low, high].
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class UniformMeans:
 
 
 class RepeatingMeans(tuple[float, ...]):
-    """Default means of an env: the first K of them for K arms; further arms repeat the last one.
+    """Default arm means of an env, cut to the number of arms or extended by copies of the last mean.
 
     Examples
     --------

@@ -120,7 +120,7 @@ def normal(cursors, r):
 
 @jit
 def _beyond(cursors, r):
-    """Return a sample of the normal tail beyond the ziggurat's last layer (Marsaglia 1964)."""
+    """Return a sample of the normal tail beyond `_TAIL`, where the ziggurat ends (Marsaglia 1964)."""
     while True:
         x = -math.log1p(-uniform(cursors, r)) / _TAIL
         if -2.0 * math.log1p(-uniform(cursors, r)) > x * x:

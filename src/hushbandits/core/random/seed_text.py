@@ -75,7 +75,7 @@ def plain(value: object) -> Any:
 
 
 def _written(kind: type) -> str:
-    """Return the name of a built-in class, ``"module:Class"`` of an importable user-defined one, or ``""``."""
+    """Return a built-in class's name, the path ``"module:Class"`` of an importable user-defined class, or ``""``."""
     if CLASSES.get(kind.__name__) is kind:
         return kind.__name__
     if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
@@ -93,7 +93,7 @@ _ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
-    """Return a JSON text of `group`, the env's class and the parameters that affect rewards, except those in `paired`.
+    """Return a JSON text of `group`, the env's class and all parameters that affect rewards, except those in `paired`.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
 
 
 def standing(value: object) -> object:
-    """Return `value` in JSON's types; an object of any other type becomes its import path."""
+    """Return `value` in JSON's types; any other object is replaced by the import path of itself or of its class."""
     try:
         return plain(value)
     except TypeError:

@@ -99,7 +99,7 @@ class Streams:
         return len(self._seeds)
 
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
-        """Return uniform samples on [0, 1) at `step` (a number, or one per run), ``(R, *shape)``."""
+        """Return uniform samples ``(R, *shape)`` on [0, 1), at one `step` of all runs or at one step per run."""
         n = len(self._seeds)
         out, steps = np.empty((1, n, math.prod(shape))), np.zeros((2, n), np.uint64)
         steps[0] = step
@@ -125,7 +125,7 @@ class Streams:
         return cursors
 
     def below(self, name: str) -> Streams:
-        """Return streams under keys derived from `name`, which give no access to any other stream."""
+        """Return streams with new keys derived from `name`; the new keys give no access to any other stream."""
         seeds = self._seeds.copy()
         philox_rows(self._seeds, word(name), seeds)
         return Streams(seeds)
@@ -178,7 +178,7 @@ class Uniforms:
         return out.reshape(count, len(seeds), *self._shape)
 
     def next(self) -> Array:
-        """Return the uniform samples of every run's next step, ``(R, *shape)``; valid until the next call."""
+        """Return the uniform samples of every run's next step, ``(R, *shape)``; the next call may invalidate them."""
         if self._at == len(self._read):
             ahead = min(2 * len(self._read), _BLOCK // max(1, self._width * len(self.seeds)))
             self._read, self._at = self._ahead(max(1, ahead)), 0

@@ -44,7 +44,7 @@ class Rule:
         return self.compiled._numba_type_
 
     def __get__(self, instance: object, owner: type | None = None) -> Rule | MethodType:
-        """Bind the rule to an instance if it is a method."""
+        """Return the rule bound to `instance`, or the rule itself if it is accessed on a class."""
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> str | tuple[object, ...]:
@@ -74,7 +74,7 @@ def ours(rule: object) -> bool:
 
 
 def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
-    """Yield module, name and line of `function` and of compiled functions in its closure, and the closure's values."""
+    """Yield module, name and line of `function` and of compiled functions in its closure, and other closure values."""
     yield function.__module__, function.__qualname__, function.__code__.co_firstlineno
     for cell in function.__closure__ or ():
         held = cell.cell_contents

@@ -1,4 +1,4 @@
-"""Numba's cache on disk, in a folder named by a digest of the source files with compiled functions.
+"""Numba's cache on disk, in a folder named by a digest of the source files that define compiled functions.
 
 Numba looks for changes in the file of a function, not in those of the functions that it calls.  So the folder's name
 covers all files of the package that hold compiled functions or the named tuples which these take: after an edit of one,
@@ -35,7 +35,7 @@ _KEPT = 3  # folders
 
 @functools.cache
 def folder() -> str:
-    """Return the folder of the cache, or ``""`` if none is writable; delete outdated folders."""
+    """Return the cache folder, or ``""`` if no folder is writable; delete outdated cache folders."""
     digest = source_digest(words=(b"@jit", b"@inlined", b"(NamedTuple)"))
     name = f"hushbandits-{digest[:15]}{int(numba.config.OPT)}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
@@ -89,14 +89,14 @@ class _Cache(FunctionCache):
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        """Ignore errors of the file system when the cache is read or written, such as a full disk."""
+        """Ignore errors of the file system, such as a full disk, when the cache is read or written."""
         with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
             yield
 
 
 class _Dispatcher(CPUDispatcher):
     def compile(self, sig: object) -> object:
-        """Compile the function for `sig`, and delay Ctrl-C until the end, because LLVM loses exceptions."""
+        """Compile the function for the signature `sig`, and delay Ctrl-C meanwhile, because LLVM loses exceptions."""
         if threading.current_thread() is not threading.main_thread():
             return super().compile(sig)
         pressed: list[object] = []

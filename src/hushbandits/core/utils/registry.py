@@ -161,7 +161,7 @@ def parameters(of: Spec | Callable[..., object]) -> Parameters:
 
 @functools.cache
 def docstrings(module: str) -> dict[str, str]:
-    """Return the first docstring lines of the classes and functions of a hushbandits module, without importing it.
+    """Return the first docstring line of each class and function of a hushbandits module without importing the module.
 
     Of a module that is not of this package: nothing.
     """
@@ -284,7 +284,7 @@ def _home(entry: Entry) -> str:
 
 
 def points(group: str) -> list[tuple[str, str, str]]:
-    """Return name, value, and package with version, of each entry point in a group, sorted by package."""
+    """Return the name, the value and the package with its version of each entry point in a group, sorted by package."""
     known = entry_points(group=f"hushbandits.{group}")
     found = {(p.name, p.value, f"{p.dist.name} {p.dist.version}" if p.dist else "") for p in known}
     return sorted(found, key=lambda point: (point[2], point[0]))
@@ -322,7 +322,7 @@ _reached: set[str] = set()
 
 
 def reach(folder: str) -> None:
-    """Put `folder` first on Python's import path.
+    """Put `folder` first on Python's import path, unless other code has put it there.
 
     A worker may have been started elsewhere, and a session may have gone elsewhere since.
 
@@ -353,7 +353,7 @@ def words(error: BaseException) -> str:
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Turn an ``ImportError`` in the block into one that names the extra `name` to install.
+    """Turn a ``ModuleNotFoundError`` in the block into an ``ImportError`` that says to install the extra `name`.
 
     Parameters
     ----------
