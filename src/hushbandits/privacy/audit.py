@@ -20,7 +20,7 @@ _LARGEST = 60.0, 60.0, 1e-4
 def epsilon_lower_bound(
     hits: int, others: int, samples: int, delta: float, level: float, other_samples: int | None = None
 ) -> float:
-    """Return a lower bound on ε from how often an event occurs in `samples` runs on each of two neighbouring inputs.
+    """Return a lower bound on ε from the counts of an event in `samples` runs on each of two neighbouring inputs.
 
     (ε, δ)-DP has ``p ≤ e^ε q + δ``.  With Clopper–Pearson bounds at level/2 each, ε is at least
     ``ln((p_lo − δ)/q_hi)`` except with probability `level`.  `other_samples`: runs on the other input, if their number
@@ -51,7 +51,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
 
 
 def critical_share(mean: float, n: int, level: float) -> float:
-    """Return a share that n independent events of mean probability `mean` exceed with probability ≤ `level`.
+    """Return a bound on the share of n independent events that occur; it is exceeded with probability ≤ `level`.
 
     Source: Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which also holds for events of different probabilities.
     """
@@ -64,7 +64,7 @@ def critical_share(mean: float, n: int, level: float) -> float:
 
 
 def one_run_p_value(correct: int, guesses: int, epsilon: float, delta: float = 0, canaries: int | None = None) -> float:
-    """Return the p-value of (ε, δ)-DP, given how many inputs of canaries an observer of one run guesses correctly.
+    """Return the p-value of the claim (ε, δ), given an observer's correct guesses about canaries in one run.
 
     Under ε-DP a guess is right with probability at most ``q = e^ε/(1 + e^ε)``, given all others, so the number of right
     ones is at most ``W``, binomial; the observer may abstain for any reason.  δ adds ``2mδ·max_i P(v > W ≥ v − i)/i``
@@ -88,7 +88,7 @@ def one_run_p_value(correct: int, guesses: int, epsilon: float, delta: float = 0
 
 
 def one_run_bound(correct: int, guesses: int, delta: float, level: float, canaries: int | None = None) -> float:
-    """Return the largest ε that the correct guesses of one run refute at significance `level`; 0 if none.
+    """Return the largest ε that correct guesses in one run refute at significance `level`, or 0 if they refute no ε.
 
     The other arguments are those of `one_run_p_value`.
     """

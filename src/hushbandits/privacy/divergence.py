@@ -28,7 +28,7 @@ ORDERS = tuple(sorted({*range(2, 129), *(int(x) for x in np.geomspace(128, 1 << 
 
 
 def until(holds: Callable[[float], bool], high: float, top: float, gap: float, share: float = 0) -> tuple[float, float]:
-    """Return by bisection a point where `holds` is true and a larger one where it is false (∞: none to `top`).
+    """Return by bisection a point at which `holds` is true and a larger point, possibly ∞, at which `holds` is false.
 
     `holds` must be true at 0.
 
@@ -47,12 +47,12 @@ def until(holds: Callable[[float], bool], high: float, top: float, gap: float, s
 
 
 def _excess(loss: Array | float, x: Array | float) -> Array:
-    """Return ``(1 − e^(x − loss))⁺``, what an outcome of this privacy loss adds to δ at ε = x."""
+    """Return ``(1 − e^(x − loss))⁺``, the contribution of an outcome with this privacy loss to δ at ε = x."""
     return np.maximum(-np.expm1(np.minimum(x - loss, 0.0)), 0.0)
 
 
 def pure_profile(epsilon: float, delta: float = 0.0) -> Profile:
-    """Return the profile of (ε, δ)-DP, tight for randomized response: ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``.
+    """Return the profile of (ε, δ)-DP, ``δ + (1 − δ)(e^ε − e^x)⁺/(1 + e^ε)``, which is tight for randomized response.
 
     Source: Kairouz, Oh & Viswanath 2015.
     """
@@ -76,7 +76,7 @@ def gaussian_profile(mu: float) -> Profile:
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
-    """Return the profile of Lap_ℤ(b) on an integer sum of sensitivity `shift`; an upper bound if b is huge."""
+    """Return the profile of Lap_ℤ(b) on an integer sum of sensitivity `shift`, or an upper bound if b is huge."""
     reach = math.ceil(40 * b) + shift
     if reach > _WIDEST_SUM:
         return pure_profile(shift / b)
@@ -135,7 +135,7 @@ def _of_logs(log_pmf: Array, shift: int, lost: float) -> Profile:
 
 @lru_cache(maxsize=256)
 def binomial_profile(trials: int, q: float) -> Profile:
-    """Return the profile of Bin(trials, q) added to a sum of sensitivity 1."""
+    """Return the profile of Bin(trials, q) noise on a sum of sensitivity 1."""
     spread = 40 * math.sqrt(trials * q * (1 - q)) + 40
     low, high = max(0, math.floor(trials * q - spread)), min(trials, math.ceil(trials * q + spread))
     return _shifted(stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
@@ -143,7 +143,7 @@ def binomial_profile(trials: int, q: float) -> Profile:
 
 @lru_cache(maxsize=256)
 def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
-    """Return the profile of the sum of n samples of `law`, which also bounds that of the sum mod m.
+    """Return the profile of the sum of n samples of `law`; it also bounds the profile of the sum mod m.
 
     By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
 
@@ -188,7 +188,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
 
 
 def worst_profile(profiles: Sequence[Profile]) -> Profile:
-    """Return the pointwise maximum of `profiles`; its composition bounds that of any sequence of the mechanisms."""
+    """Return the pointwise maximum of `profiles`, whose composition bounds every composition of the mechanisms."""
     return lambda x: np.max([profile(x) for profile in profiles], axis=0)
 
 
@@ -199,12 +199,12 @@ def delta_at(profile: Profile, epsilon: float) -> float:
 
 
 def epsilon_at(profile: Profile, delta: float) -> float:
-    """Return the smallest ε at δ, from a privacy profile; infinite if there is none."""
+    """Return the smallest ε at δ, from a privacy profile; ∞ if no ε has this δ."""
     return until(lambda x: bool(profile(np.array([x]))[0] > delta), 1.0, 1e5, 1e-14, 1e-12)[1]
 
 
 def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
-    """Return the ε at δ of `times` adaptive uses of a mechanism with this profile, rounded up.
+    """Return ε at δ, rounded up, of `times` adaptive uses of a mechanism with this profile.
 
     The pair of laws on a grid of privacy losses whose divergence is the profile at every point of the grid and above
     it between them ("connect the dots": Doroshenko et al. 2022) is composed by one fast Fourier transform.
@@ -246,7 +246,7 @@ def smallest_epsilon(circle: Array, start: float, first: int, step: float, never
 
 
 def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
-    """Return the ε at δ of `times` uses of any ε-DP mechanism, tight for randomized response (Kairouz et al. 2015).
+    """Return the ε at δ of `times` uses of an ε-DP mechanism, by the optimal composition theorem (Kairouz et al. 2015).
 
     The sum of the losses ±ε is a binomial: ``δ(x) = Σ_k P(k) (1 − e^(x − (2k − times)ε))⁺``.
     """
@@ -257,7 +257,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, float]:
-    """Return a discrete privacy loss with divergence at least `profile`: values, probabilities, and that of ∞."""
+    """Return a discrete privacy loss with a profile of at least `profile`: values, probabilities, and P(loss = ∞)."""
     half = max(1, math.ceil(top / step))
     x = np.arange(-half, half + 1) * step
     above = profile(x[half:])
@@ -268,7 +268,7 @@ def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, floa
 
 
 def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
-    """Return lower end and width of a range that contains the sum of `times` losses except with probability 1e-15."""
+    """Return the lower end and width of a range that contains a sum of `times` losses up to a probability of 2e-15."""
     p = np.maximum(p, 0.0)
     mean = float((x * p).sum() / p.sum())
     ends, t = [], np.geomspace(1e-4, 1e4, 81)
@@ -297,7 +297,7 @@ def _pure_curve(epsilon: float, alpha: float) -> float:
 
 
 def skellam_curve(sigma2: float, sensitivity: int) -> Curve:
-    """Return the Rényi curve of Skellam noise of variance σ² at sensitivity Δ, for integer α ≥ 2.
+    """Return a bound on the Rényi curve of Skellam noise of variance σ² at sensitivity Δ, for integers α ≥ 2.
 
     ``ε(α) = αΔ²/2σ² + min{((2α−1)Δ² + 6Δ)/4σ⁴, 3Δ/2σ²}`` (Agarwal, Kairouz & Liu 2021, theorem 3.5).
     """
@@ -317,7 +317,7 @@ def zcdp_curve(rho: float) -> Curve:
 
 
 def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
-    """Return ρ of a sum of n discrete Gaussian samples, each with variance parameter σ_u² (`sigma2`).
+    """Return the zCDP parameter ρ of the sum of n discrete Gaussian samples with variance parameter σ_u² = `sigma2`.
 
     ``ρ = ½ε̄²``, ``ε̄ = min{√(ε² + ξ/2), ε + ξ}``, ``ε = Δ/(√n σ_u)``, ``ξ = 10 Σ_{k<n} e^(−2π²σ_u² k/(k+1))``
     (Kairouz, Liu & Steinke 2021, proposition 13; Chowdhury & Zhou 2023, lemma 4).
@@ -337,7 +337,7 @@ def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
 
 
 def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:
-    """Return ε at δ, ``min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` (Chowdhury & Zhou 2023, lemma 10)."""
+    """Return ``ε = min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` at δ (Chowdhury & Zhou 2023, lemma 10)."""
     real("delta", delta, 0, 1)
     best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
     return max(best, 0.0)

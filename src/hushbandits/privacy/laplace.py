@@ -44,7 +44,7 @@ def laplaces(u: Array, scale: float) -> Array:
 
 
 def discrete_laplaces(u: Array, b: float) -> Array:
-    """Return the Lap_ℤ(b) quantiles at u ∈ [0, 1), as int64: ``P(x) = (1−a)/(1+a) a^|x|``, ``a = e^(−1/b)``.
+    """Return quantiles of Lap_ℤ(b), ``P(x) = (1−a)/(1+a) a^|x|`` with ``a = e^(−1/b)``, at u ∈ [0, 1) as int64.
 
     The smallest x with F(x) ≥ u; ``F(x) = a^(−x)/(1+a)`` below 0, ``1 − a^(x+1)/(1+a)`` from 0 on.  A double's 53 bits
     cut the law off beyond about 36b.
@@ -116,7 +116,7 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
 
 
 def _grouped(costs: Array) -> tuple[Array, Array]:
-    """Return the distinct ε in `costs` and their counts, largest first.
+    """Return the distinct ε in `costs`, largest first, and their counts.
 
     More than 4096 are merged into at most 4096 groups, each with its largest ε.
     """
@@ -143,7 +143,7 @@ def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
 
 @jit
 def _loss(m, step, theta):
-    """Return ``E e^(−iθL)`` for the privacy loss L, in steps, of a Laplace release with ε = m·step.
+    """Return ``E e^(−iθL)`` for the privacy loss L, counted in steps, of a Laplace release with ε = m·step.
 
     ``P(j) = tanh(step/4) e^((j − m)step/2)`` within ±m; ``1/(1 + e^(−step/2))`` at m, and e^(−ε) times that at −m.
     """
@@ -207,7 +207,7 @@ def composed_releases(epsilon: float, v: float, horizon: int, times: int, delta:
 
 
 def compose_releases(pure: Array, squares: Array, delta: float) -> Array:
-    """Return ε′ of adaptively composed ε_n-private releases at δ′, given ``Σ ε_n`` and ``Σ ε_n²``.
+    """Return ε′ at δ′ of an adaptive composition of ε_n-DP releases, given ``Σ ε_n`` and ``Σ ε_n²``.
 
     The smaller of ``Σ ε_n`` (which holds at δ′ = 0) and ``Σ ε_n²/2 + √(2 ln(1/δ′) Σ ε_n²)``: a release that is ε-DP is
     ε²/2-zero-concentrated, these add up, and ρ turns into ``ρ + 2√(ρ ln(1/δ′))``.  Source: Dwork, Rothblum & Vadhan
@@ -224,8 +224,6 @@ def lemma(epsilon: float, v: float, t: Array | float, delta: float) -> Array:
 
     The first branch bounds ``Σ W_n^(−v/2)``: by the schedule, each release costs at most ε times its interval's sum.
     A receiver d hops away stands at t − d.
-
-    Source: Dubey & Pentland 2020, lemma "Privacy Guarantee".
     """
     tail = epsilon * float(special.zeta(v))
     second = 2 * tail + math.sqrt(2 * tail * math.log(1 / real("delta", delta, 0, 1)))

@@ -1,4 +1,4 @@
-"""The ledger of a mechanism, with the blocks of each run and their users' privacy costs."""
+"""The ledger of a mechanism, which records the blocks of each run and the privacy costs of users."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Kinds:
 
 @jit
 def _look_up(sizes, known, table, columns):  # type: ignore[no-untyped-def]
-    """Write the table row of each size to a column of `columns`; return the first unknown size, −1 if there is none."""
+    """Write each size's table row to a column of `columns`; return the first unknown size, or −1 if all are known."""
     for i in range(sizes.size):
         if sizes[i] >= known.size or not known[sizes[i]]:
             return sizes[i]
@@ -77,7 +77,7 @@ def _look_up(sizes, known, table, columns):  # type: ignore[no-untyped-def]
 
 
 class Noises:
-    """The noise distributions of blocks, by their number of planned users (`Payload.add`).
+    """The noise distributions of blocks, by the number of planned users, for `Payload.add`.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Noises:
         return 1.0, half.share, np.nan if half.p is None else half.p
 
     def pair(self, planned: Array, left: Array) -> tuple[Array, Array, Array]:
-        """Return which blocks have the difference of two samples as noise, and the samples' parameters.
+        """Return the mask of blocks whose noise is the difference of two samples, and the parameters of these samples.
 
         All are ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere they are 0.
         """
@@ -112,7 +112,7 @@ class Noises:
 
 @jit
 def _join(left, share):  # type: ignore[no-untyped-def]
-    """Multiply each `share` of a draw by the number of users `left`; n shares of 1/n make one draw."""
+    """Multiply each `share` by the number of users `left`, and round a product within 1e-12 of an integer."""
     for r in range(share.shape[0]):
         for m in range(share.shape[1]):
             joined = left[r, m] * share[r, m]
@@ -122,7 +122,7 @@ def _join(left, share):  # type: ignore[no-untyped-def]
 
 @jit
 def _charge(n, survivors, known, table, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Update the largest ε and δ of each run by its blocks; return ``False`` at an incomplete or unknown block."""
+    """Update the largest ε and δ of each run by its blocks; return ``False`` if a block is incomplete or unknown."""
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
             size = survivors[r, m]
@@ -154,13 +154,13 @@ class Spent:
     profile: Callable[[], Profile | None] | None = field(default=None, compare=False)
 
     def exact(self) -> Profile:
-        """Return the block's exact privacy profile if it is known, else the profile of a general (ε, δ)-DP release."""
+        """Return the block's own privacy profile if it is known, else the profile of a general (ε, δ)-DP release."""
         known = self.profile() if self.profile is not None else None
         return known if known is not None else divergence.pure_profile(self.epsilon, self.delta)
 
 
 def polya_price(plan: Plan, epsilon: float, survivors: int) -> Spent:
-    """Return the block's cost for Pólya noise: ε, or a larger ε of the remaining noise if too few users survive."""
+    """Return the cost of a block with Pólya noise: ε, or a larger ε if too few users survive."""
     law = plan.noise
     assert isinstance(law, samplers.PolyaDifference)
     left = survivors * law.r
@@ -196,14 +196,14 @@ class Ledger:
         self.worst_delta: Array = np.zeros(runs)
 
     def reset(self, rows: Array) -> None:
-        """Reset the costs of the runs `rows`."""
+        """Delete the blocks and reset the costs of the runs `rows`."""
         for run in rows.tolist() if self._uses else ():
             self._uses.pop(run, None)
         self._since[rows] = len(self._log)
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
-        """Return `price` of a block planned for n users, of whom `survivors` are left; computed once."""
+        """Return the `price` of a block planned for n users with this number of survivors, computed only once."""
         if (known := self._prices.get((n, survivors))) is None:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known
@@ -244,12 +244,12 @@ class Ledger:
         self._since[:] = 0
 
     def _used(self, run: int) -> Counter[tuple[int, int, int]]:
-        """Return how often a run had each kind of block: server, planned users and survivors."""
+        """Return the number of a run's blocks by server, planned users and survivors."""
         self._count()
         return self._uses[run]
 
     def rows(self, run: int) -> list[dict[str, object]]:
-        """Return a dict per server and kind of block: users, parameters, (ε, δ), and the number of blocks."""
+        """Return a dict per kind of block: server, planned users, survivors, number of blocks, parameters, (ε, δ)."""
         out = []
         for (server, n, survivors), blocks in sorted(self._used(run).items()):
             spent = self.spent(n, survivors)

@@ -27,7 +27,7 @@ _NOTHING = math.log(1e-17)  # of a law's largest probability: what lies beyond i
 
 
 class Half(NamedTuple):
-    """Distribution of two samples whose difference is the noise of n users: Poisson(n·share) or NB(n·share, p)."""
+    """Distribution of each of two samples whose difference is n users' noise: Poisson(n·share) or NB(n·share, p)."""
 
     share: float
     p: float | None = None
@@ -39,7 +39,7 @@ class Half(NamedTuple):
 
 
 class NoiseLaw:
-    """Base class of noise distributions on the integers, symmetric around the mean; a subclass defines `pmf`.
+    """Base class of symmetric noise distributions; a subclass on the integers needs to define only `pmf`.
 
     Where a closed form is better than the default it overrides that face.  A law is compared and hashed by its
     parameters (a frozen dataclass), for what is worked out of it is kept.  `draw` and `total` are fast, seeded and work
@@ -92,13 +92,13 @@ class NoiseLaw:
         return x[np.minimum(np.searchsorted(np.cumsum(p), rng.random(size), "right"), len(x) - 1)]
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Return a sample of the total noise of `n` users, added up if the family is not closed under addition."""
+        """Return a sample of the total noise of `n` users, from `half` if it is known, else as a sum of n samples."""
         if self.half is not None:
             return int(self.half.draw(rng, n) - self.half.draw(rng, n)) if n else 0
         return sum(int(self.draw(rng, min(_CHUNK, n - start)).sum()) for start in range(0, n, _CHUNK))
 
     def exactly(self) -> float:
-        """Return a sample from the operating system's entropy, without rounding; raise if there is no exact sampler."""
+        """Return a sample without rounding from the operating system's entropy, or raise ``ValueError``."""
         raise ValueError(f"{self!r} has no exact sampler")
 
     def exact_total(self, n: int) -> float:
@@ -131,11 +131,11 @@ class NoiseLaw:
         return np.fft.irfft(power, m)
 
     def line(self, n: int) -> Array | None:
-        """Return the probabilities of 0, 1, … of the total noise of n users; ``None`` if it may be negative."""
+        """Return the probabilities that n users' total noise is 0, 1, …; ``None`` if this noise may be negative."""
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """Return the mean of n users' total noise S tilted by ``e^(tx)``, ``ln E e^(tS)``, and a transform.
+        """Return the mean of n users' total noise S under the tilt ``e^(tS)``, ``ln E e^(tS)``, and a transform.
 
         The transform is ``E e^(−iθS)`` under the tilt, at ``θ = 2πj/m`` for j = 0 … ⌊m/2⌋.
 
@@ -155,16 +155,16 @@ class NoiseLaw:
         return n * mean, n * (math.log(total) + top), power
 
     def profile(self, n: int, shift: int) -> Profile | None:
-        """Return the profile of the total noise of n users at sensitivity `shift`; ``None`` without a closed form."""
+        """Return the profile, or a bound, of n users' total noise at sensitivity `shift`; ``None`` if unknown."""
         return None
 
     def curve(self, n: int, shift: int) -> Curve | None:
-        """Return the Rényi curve of the total noise of n users at sensitivity `shift`; ``None`` if unknown."""
+        """Return the Rényi curve, or a bound, of n users' total noise at sensitivity `shift`; ``None`` if unknown."""
         return None
 
 
 def halved(noise: object) -> Half | None:
-    """Return ``noise.half`` if `noise` samples totals as differences of two samples, else ``None``."""
+    """Return ``noise.half`` if `noise` samples totals by `NoiseLaw.total`, else ``None``."""
     return noise.half if isinstance(noise, NoiseLaw) and type(noise).total is NoiseLaw.total else None
 
 

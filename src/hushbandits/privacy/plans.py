@@ -62,7 +62,7 @@ class Plan:
         return (self.modulus - 1).bit_length()
 
     def decode(self, y: int, survivors: int) -> float:
-        """Return the sum that the analyzer decodes.
+        """Return the sum of rewards that the analyzer decodes from `y`.
 
         It is ``(y − m)/g`` if ``y > g·survivors + τ`` (the modular sum was negative), else ``y/g``.
         """
@@ -114,7 +114,7 @@ class Release:
 
 @lru_cache(maxsize=256)  # an env is built anew, and asks for the same releases
 def profile_of(release: Release) -> Profile:
-    """Return a release's exact privacy profile."""
+    """Return a release's privacy profile, or an upper bound on it."""
     noise = law_profile(release.law, release.draws, release.shift)
     end = release.epsilon + epsilon_at(noise, _END) if release.far else math.inf
     return partial(_on_top, noise, release.epsilon, release.far, end)
@@ -147,7 +147,9 @@ def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> P
 
 @_kept
 def distributed_pure(n: int, epsilon: float, p: float, sure: int | None = None) -> Plan:
-    """Return theorem 1's plan: ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
+    """Return the plan of Chowdhury & Zhou 2023, theorem 1, with Pólya noise.
+
+    Noise is ``γ⁺ − γ⁻``, each Pólya(1/n, e^(−ε/g)); ``g = ⌈ε√n⌉``, ``τ = ⌈(g/ε) ln(2/p)⌉``.
 
     The users' noise sums to Lap_ℤ(g/ε).  With t = `sure` users it is Pólya(1/t, ·), and τ the 1 − p quantile of
     what n of them sum to.
@@ -158,7 +160,10 @@ def distributed_pure(n: int, epsilon: float, p: float, sure: int | None = None) 
 
 @_kept
 def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
-    """Return theorem 2's plan: Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``."""
+    """Return the plan of Chowdhury & Zhou 2023, theorem 2, with Skellam noise.
+
+    Noise is Skellam(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(2g/ε)√ln(2/p) + √2 ln(2/p)⌉``.
+    """
     g, t, log = precision(n, epsilon, scale), n if sure is None else integer("sure", sure, 1, n), math.log(2 / p)
     tau = 2 * g / epsilon * math.sqrt(log) + math.sqrt(2) * log
     return _plan(n, g, t, Skellam(g * g / (t * epsilon**2)), tau, p)
@@ -166,7 +171,10 @@ def distributed_renyi(n: int, epsilon: float, p: float, scale: float, sure: int 
 
 @_kept
 def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sure: int | None = None) -> Plan:
-    """Return theorem 4's plan: discrete Gaussian N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``."""
+    """Return the plan of Chowdhury & Zhou 2023, theorem 4, with discrete Gaussian noise.
+
+    Noise is N_ℤ(0, g²/(nε²)); ``g = ⌈sε√n⌉``, ``τ = ⌈(g/ε)√(2 ln(2/p))⌉``.
+    """
     g, t = precision(n, epsilon, scale), n if sure is None else integer("sure", sure, 1, n)
     tau = g / epsilon * math.sqrt(2 * math.log(2 / p))
     return _plan(n, g, t, DiscreteGaussian(g * g / (t * epsilon**2)), tau, p)
@@ -174,7 +182,7 @@ def distributed_concentrated(n: int, epsilon: float, p: float, scale: float, sur
 
 @_kept
 def central_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Return theorem 5's plan: users add no noise, the analyzer adds Lap_ℤ(g/ε).
+    """Return the plan of Chowdhury & Zhou 2023, theorem 5, in which only the analyzer adds noise, Lap_ℤ(g/ε).
 
     g and τ are those of `distributed_pure`.
     """
@@ -183,7 +191,10 @@ def central_pure(n: int, epsilon: float, p: float) -> Plan:
 
 @_kept
 def local_pure(n: int, epsilon: float, p: float) -> Plan:
-    """Return theorem 6's plan: every user adds Lap_ℤ(g/ε); ``g = ⌈ε√n⌉``, τ is the sum's 1 − p quantile."""
+    """Return the plan of Chowdhury & Zhou 2023, theorem 6, in which every user adds Lap_ℤ(g/ε).
+
+    ``g = ⌈ε√n⌉``; τ is the total noise's `tail_quantile` at p.
+    """
     g = precision(n, epsilon)
     noise = DiscreteLaplace(g / epsilon)
     return Plan(n, g, tail_quantile(noise, n, p), noise)
@@ -194,7 +205,7 @@ def local_pure(n: int, epsilon: float, p: float) -> Plan:
 
 @dataclass(frozen=True)
 class ExtraBits(NoiseLaw):
-    """Noise of k extra bits per user, each 1 with probability q, whose mean the analyzer subtracts."""
+    """Noise of k extra bits per user, each of which is 1 with probability q; the analyzer subtracts their mean."""
 
     k: int
     q: float
@@ -221,7 +232,7 @@ class ExtraBits(NoiseLaw):
 
 
 def binomial_delta(trials: int, q: float, epsilon: float) -> float:
-    """Return the exact δ of Bin(trials, q) on a sum of sensitivity 1: the hockey-stick divergence of X and X + 1."""
+    """Return the exact δ at ε of Bin(trials, q) noise on a sum of sensitivity 1."""
     return delta_at(binomial_profile(trials, q), epsilon)
 
 

@@ -30,7 +30,7 @@ GRID = 1 << 40
 
 
 def bernoulli_exp(a: int, b: int) -> bool:
-    """Return True with probability ``e^(−a/b)`` (algorithm 1)."""
+    """Return True with probability ``e^(−a/b)`` (Canonne et al. 2020, algorithm 1)."""
     while a > b:
         if not bernoulli_exp(1, 1):
             return False
@@ -39,7 +39,7 @@ def bernoulli_exp(a: int, b: int) -> bool:
 
 
 def discrete_laplace(a: int, b: int) -> int:
-    """Return a sample of Lap_ℤ with scale a/b (algorithm 2)."""
+    """Return a sample of Lap_ℤ with scale a/b (Canonne et al. 2020, algorithm 2)."""
     while True:
         u = randbelow(a)
         if bernoulli_exp(u, a):
@@ -106,7 +106,7 @@ class Positive(NoiseLaw):
 
 @dataclass(frozen=True)
 class PolyaDifference(Positive):
-    """``γ⁺ − γ⁻`` of two Pólya(r, β) samples with ``β = e^(−1/b)``; the sum of n = 1/r of these is discrete Laplace.
+    """Difference of two Pólya(r, β) samples, ``β = e^(−1/b)``; the sum of n = 1/r such differences is discrete Laplace.
 
     ``Pólya(r, β): P(x) = Γ(x+r)/(x! Γ(r)) β^x (1−β)^r``, NumPy's ``negative_binomial(r, 1 − β)``.
 
@@ -163,13 +163,13 @@ class PolyaDifference(Positive):
         return *shape.as_integer_ratio(), *(1 / Fraction(self.b)).as_integer_ratio()
 
     def exact_total(self, n: int) -> float:
-        """Return an exact sample of total noise: one discrete Laplace if n shares make one, else a sum of n samples."""
+        """Return an exact sample of the total noise of n users, drawn at once if 1/r rounds to n, else as n samples."""
         return DiscreteLaplace(self.b).exactly() if round(1 / self.r) == n else super().exact_total(n)
 
     def profile(self, n: int, shift: int) -> Profile:
-        """Return an upper bound: the discrete Laplace profile if ``nr ≥ 1``, else the pure profile of `polya_epsilon`.
+        """Return the discrete Laplace profile, an upper bound, if ``nr ≥ 1``, else the profile of `polya_epsilon`-DP.
 
-        Below it the law is not log-concave, and only its largest likelihood ratio is used (`polya_epsilon`).
+        If ``nr < 1``, the law is not log-concave, and only its largest likelihood ratio is used.
         """
         if n * self.r < 1 - 1e-9:
             return divergence.pure_profile(polya_epsilon(n * self.r, self.b, shift))
@@ -177,7 +177,7 @@ class PolyaDifference(Positive):
 
 
 class DiscreteLaplace(PolyaDifference):
-    """``P(x) = (1−β)/(1+β) β^|x|``, ``β = e^(−1/b)``: the difference of two geometric samples."""
+    """Discrete Laplace distribution, ``P(x) = (1−β)/(1+β) β^|x|`` with ``β = e^(−1/b)``."""
 
     def __init__(self, b: float):
         super().__init__(1.0, b)
@@ -197,7 +197,7 @@ class DiscreteLaplace(PolyaDifference):
 
 @dataclass(frozen=True)
 class TruncatedGeometric(Positive):
-    """``P(x) ∝ e^(−|x|/b)`` on the integers from −B to B."""
+    """Distribution ``P(x) ∝ e^(−|x|/b)`` on the integers from −`bound` to `bound`."""
 
     b: float
     bound: int
@@ -219,7 +219,7 @@ class TruncatedGeometric(Positive):
 
 
 def polya_epsilon(shape: float, b: float, g: int) -> float:
-    """Return ε of a difference of two Pólya(shape, e^(−1/b)) samples on an integer sum of sensitivity g.
+    """Return ε of the difference of two Pólya(shape, e^(−1/b)) samples as noise on an integer sum of sensitivity g.
 
     Shape 1 is the discrete Laplace law, g/b.  Below it (users dropped out, and their share of the noise with them)
     the law peaks at 0, and ``P(0)/P(g)`` is the worst ratio; above it g/b bounds all ratios.
@@ -283,13 +283,13 @@ class Skellam(Positive):
         return up - down, n * self.log_mgf(t), power
 
     def curve(self, n: int, shift: int) -> Curve:
-        """Return the Rényi curve of Agarwal, Kairouz & Liu 2021, theorem 3.5."""
+        """Return the bound of Agarwal, Kairouz & Liu 2021, theorem 3.5, on the Rényi curve."""
         return divergence.skellam_curve(n * self.sigma2, shift)
 
 
 @dataclass(frozen=True)
 class DiscreteGaussian(Positive):
-    """``P(x) ∝ e^(−x²/2σ²)`` on the integers; sums of samples are not discrete Gaussian.
+    """Discrete Gaussian distribution, ``P(x) ∝ e^(−x²/2σ²)``; a sum of samples is not discrete Gaussian.
 
     Source: Canonne, Kamath & Steinke 2020, algorithm 3.
     """
@@ -297,7 +297,7 @@ class DiscreteGaussian(Positive):
     sigma2: float
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
-        """Return samples by rejection from the discrete Laplace distribution of scale ⌊σ⌋ + 1."""
+        """Return samples, drawn by rejection from discrete Laplace samples of scale ⌊σ⌋ + 1."""
         t = math.floor(math.sqrt(self.sigma2)) + 1
         out = np.empty(0, np.int64)
         while len(out) < size:
@@ -344,7 +344,7 @@ class Laplace(Positive):
         return rng.laplace(0.0, self.b, size)
 
     def total(self, rng: np.random.Generator, n: int) -> float:
-        """Return a sample of the total noise of n users: the difference of two Gamma(n) samples."""
+        """Return a sample of the total noise of n users: b times the difference of two Gamma(n) samples."""
         return self.b * (rng.standard_gamma(n) - rng.standard_gamma(n)) if n else 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""What NIST SP 800-226 asks of a guarantee: each of its points holds, does not hold, or is outside the simulation.
+"""Answers to the points of NIST SP 800-226 for a guarantee: holds, does not hold, or outside the simulation.
 
 Source: NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees" (2025).
 """
@@ -16,7 +16,7 @@ _OF_CODE = "rewards in", "the mechanism sits", "as claimed", IDEALISED, SIMULATE
 
 
 def sp800_226(guarantee: Guarantee) -> dict[str, tuple[str, str]]:
-    """Return an answer with its reason for each point of NIST SP 800-226.
+    """Return an answer and a reason for each point of NIST SP 800-226.
 
     Answers follow from the guarantee's fields and assumptions.  Of a guarantee that nothing vetted, neither floating
     point nor seeds hold, because nothing says how its noise is drawn.
