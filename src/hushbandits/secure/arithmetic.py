@@ -47,7 +47,7 @@ def expand(keys: Sequence[bytes], count: int, modulus: int) -> Array:
 
 
 def total(rows: Array, modulus: int) -> Array:
-    """Return ``Σ rows mod modulus`` along the first axis, of uint64 residues, without overflow.
+    """Return the sum of uint64 residues along the first axis mod `modulus`, without overflow.
 
     Examples
     --------
@@ -60,14 +60,14 @@ def total(rows: Array, modulus: int) -> Array:
 
 
 def masked(rows: Array, keys: Sequence[bytes], negative: Sequence[bool], modulus: int) -> Array:
-    """Return ``Σ rows ± masks mod modulus``, one mask from each key; masks marked in `negative` are subtracted."""
+    """Return the sum of `rows` and of one mask per key mod `modulus`; masks marked in `negative` are subtracted."""
     m, masks = np.uint64(modulus), expand(keys, rows.shape[1], modulus)
     signed = np.where(np.array(negative)[:, None], (m - masks) % m, masks)
     return total(np.concatenate([rows, signed]), modulus)
 
 
 def secret_shares(x: Array, k: int, modulus: int) -> Array:
-    """Split each number into k uniform residues whose sum is the number.
+    """Split each number into k uniform residues whose sum mod `modulus` is the number.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _weights(points: tuple[int, ...], prime: int) -> tuple[int, ...]:
 
 
 def recover(shares: Mapping[int, int], prime: int = PRIME) -> bytes | None:
-    """Return the 32-byte secret, interpolated from `shares` by index; ``None`` if the result exceeds 32 bytes.
+    """Return the 32-byte secret by interpolation of `shares`, a dict by index; ``None`` if the result exceeds 32 bytes.
 
     Examples
     --------

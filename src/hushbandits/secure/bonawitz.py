@@ -70,7 +70,7 @@ def agreed(n: int, neighbours: int | None, threshold: int | None, malicious: boo
 def traffic(
     n: int, length: int, modulus: int, neighbours: int | None = None, malicious: bool = False
 ) -> tuple[int, int]:
-    """Return the bytes that a user sends and receives in one sum, with headers.
+    """Return the numbers of bytes that a user sends and receives in one secure sum, headers included.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class Protocol:
             # t who think that it dropped, are 2t of them.
             least = 2 * t + 1
             words.append(
-                f"it tells all of them the same survivors: in a cohort of {least} or more a lie reads an input"
+                f"it reports the same survivors to all of them: in a cohort of {least} or more a lie reads an input"
             )
         if k is not None:
             words.append("those who answer and do not collude hang together as neighbours")
@@ -304,7 +304,7 @@ class Protocol:
         return agreed(n, self.neighbours, self.threshold, self.malicious)[1]
 
     def tolerates(self, n: int, colluders: int) -> bool:
-        """Return whether `colluders` of `n` users and the server learn only the sum; always true with `neighbours`.
+        """Return whether `colluders` of `n` users and the server learn only the sum; with `neighbours`, return True.
 
         On a graph it depends on whose neighbours they are, and `assumptions` say so.
         """
@@ -335,7 +335,7 @@ class Cohorts:
         self._protocol = protocol
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Start R new runs, or only the runs `rows`."""
+        """Start R new runs, or restart only the runs `rows`."""
         n = len(rng)
         set_rows(
             self, rows, _keys=rng.generators(KEYS), _drops=rng.generators(DROPS),

@@ -13,7 +13,7 @@ from hushbandits.secure.primitives import keystream
 
 
 def neighbourhoods(names: Sequence[int], k: int, seed: bytes) -> dict[int, list[int]]:
-    """Return each user's neighbours, the next ⌈k/2⌉ users on both sides in a random circle.
+    """Return each user's neighbours, the next ⌈k/2⌉ users on each side in a random circle.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Kind(IntEnum):
 
 
 class Fault(StrEnum):
-    """The reasons for a protocol's end without a sum."""
+    """The reasons why a protocol can end without a result."""
 
     FORMAT = "malformed message"
     SESSION = "message of another session"
@@ -59,7 +59,7 @@ class Fault(StrEnum):
 
 
 class Abort(Exception):
-    """Error of a protocol that ends without a sum; its text names the fault and the parties, but no secret.
+    """Error of a protocol that ends without a result; its text names the fault and the parties, but no secret.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def pack(kind: Kind, session: bytes, sender: int, body: bytes) -> bytes:
 
 
 def parse(data: bytes, session: bytes) -> tuple[Kind, int, bytes]:
-    """Return kind, sender and body of the message of this session in `data`, or raise `Abort`."""
+    """Return kind, sender and body of the message `data`; raise `Abort` if `data` is invalid or of another session."""
     if len(data) < HEADER or len(data) != length_of(data[:HEADER]):
         raise Abort(Fault.FORMAT, f"its {len(data)} bytes are not what the header announces")
     if hashlib.sha256(data[:-DIGEST]).digest()[:DIGEST] != data[-DIGEST:]:
@@ -93,7 +93,7 @@ def parse(data: bytes, session: bytes) -> tuple[Kind, int, bytes]:
 
 
 def length_of(header: bytes, longest: int = LARGEST) -> int:
-    """Return the byte length of a message from its header; raise `Abort` if its body exceeds `longest`."""
+    """Return a message's byte length from its header; raise `Abort` for a wrong header or a body over `longest`."""
     magic, version, _, _, _, size = _FORM.unpack(header)
     if magic != b"HS" or version != _VERSION:
         raise Abort(Fault.FORMAT, f"not a message of format version {_VERSION}")
@@ -108,7 +108,7 @@ def rows(items: Iterable[tuple[int, bytes]]) -> bytes:
 
 
 def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int, bytes]:
-    """Return the rows of `body` by name; raise `Abort` if its length is wrong (`fault`) or names do not ascend."""
+    """Return the rows of `body` by name; raise `Abort` if the length of `body` is wrong or the names do not ascend."""
     step = 4 + width
     if len(body) % step:
         raise Abort(fault, f"the rows have {len(body)} bytes, not a multiple of {step}")

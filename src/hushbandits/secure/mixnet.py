@@ -98,7 +98,7 @@ class Hop(Secretive):
         self._mixed = False
 
     def mix(self, batch: Sequence[bytes], expected: int) -> list[bytes]:
-        """Return the messages of a batch without this hop's layer, reordered; raise `Abort` if one is invalid.
+        """Return the messages of a batch without this hop's layer, reordered; raise `Abort` if the batch is invalid.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
     mixes = one if hops == 1 else f"{hops} mixes follow the protocol, and one at least"
     senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
     simulated = ("keys and orders follow from the run's seed: a simulation",) if insecure_seed else ()
-    return (f"the {mixes} tells nobody its order", senders, *simulated)
+    return (f"the {mixes} keeps its order secret", senders, *simulated)
 
 
 class Batches:
@@ -211,7 +211,7 @@ class Batches:
         self._hops, self._insecure = hops, insecure_seed
 
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
-        """Start R new runs, or only the runs `rows`."""
+        """Start R new runs, or restart only the runs `rows`."""
         n, keys = len(rng), rng.generators(KEYS)
         set_rows(self, rows, _keys=keys, _messages=np.zeros(n, np.int64), _bytes=np.zeros(n))
 
@@ -231,7 +231,7 @@ class Batches:
         return np.array([where[message].pop() for message in self.shuffle(run, messages)], np.int64)
 
     def count(self, run: int, votes: Array) -> Array:
-        """Return the number of votes per arm, ``(K,)``, of agents that send one message for every arm, ``(n, K)``."""
+        """Count the votes per arm, ``(K,)``, after mixes have shuffled the messages, one per agent and arm."""
         sent = [bytes((*arm.to_bytes(4, "big"), bit)) for row in votes.tolist() for arm, bit in enumerate(row)]
         total = np.zeros(votes.shape[1], np.int64)
         for message in self.shuffle(run, sent):

@@ -19,7 +19,7 @@ _WIDEST = 64
 
 @dataclass(frozen=True)
 class Parameters:
-    """The public parameters of one sum.
+    """The public parameters of one secure sum.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Parameters:
         return b"hushbandits 1 " + purpose + self.tag + b"".join(name.to_bytes(4, "big") for name in sorted(names))
 
     def key(self, purpose: bytes, secret: bytes, *names: int) -> bytes:
-        """Return a key derived from a secret of one user or of two users."""
+        """Return a key derived from a secret that one user has or that two users share."""
         return primitives.derive(secret, self.bound(purpose, *names))
 
 

@@ -26,7 +26,7 @@ def needed() -> None:
 
 
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:
-    """Return a function ``size → random bytes``: the operating system's, or a stream seeded for `name`.
+    """Return a function that draws random bytes from the operating system, or from a seeded stream named `name`.
 
     With a seed nothing is secret: all keys follow from it.
     """
@@ -57,7 +57,7 @@ def public(key: Private | Signing) -> bytes:
 
 
 def agree(key: Private, other: bytes, fault: str) -> bytes:
-    """Return the shared secret of two X25519 keys; raise `Abort` with `fault` if `other` is invalid or weak."""
+    """Return the shared secret of two X25519 keys, or raise `Abort` with text `fault` if `other` is invalid or weak."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
     try:
@@ -91,7 +91,7 @@ def seal(key: bytes, nonce: int, text: bytes, names: bytes) -> bytes:
 
 
 def unseal(key: bytes, nonce: int, box: bytes, names: bytes, fault: str) -> bytes:
-    """Return the content of a sealed `box`; raise `Abort` with `fault` if key, nonce, names or any bit is wrong."""
+    """Return the content of `box`; raise `Abort` with the text `fault` if the key, nonce, names or any bit is wrong."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
@@ -102,7 +102,7 @@ def unseal(key: bytes, nonce: int, box: bytes, names: bytes, fault: str) -> byte
 
 
 def verify(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Return whether the owner of an Ed25519 key signed `text`."""
+    """Return whether `signature` is a valid signature of `text` under the Ed25519 public key `key`."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -58,7 +58,7 @@ class Server(Party):
         return self.alive - self._got.keys()
 
     def receive(self, data: bytes) -> int:
-        """Process a user's message of this round and return its name; raise `Abort` if it is invalid."""
+        """Process a user's message of this round and return the user's name, or raise `Abort` for a bad message."""
         kind, u, body = self.parse(data)
         if self.total is not None or kind != self.round:
             raise Abort(Fault.ROUND, f"the server got {kind.name}, which it does not await")
@@ -174,7 +174,7 @@ class Server(Party):
 
 
 def play(server: Server, users: Mapping[int, User], silent: Mapping[Kind, Collection[int]]) -> None:
-    """Run all rounds; the users in ``silent[kind]`` send nothing from the round of this kind on."""
+    """Run all rounds; the users in ``silent[kind]`` send no messages of this kind or of later kinds."""
     mail: Mapping[int, bytes] = dict.fromkeys(users, b"")
     gone: set[int] = set()
     while server.total is None:

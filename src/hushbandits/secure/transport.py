@@ -71,7 +71,7 @@ class _Links:
         self._fault: Exception | None = None
 
     async def play(self, listener: socket.socket, seconds: float) -> None:
-        """Run all rounds."""
+        """Run all rounds of the secure sum."""
         server = self._server
         listening = await asyncio.start_server(self._hear, sock=listener.dup(), backlog=self._room)
         try:
@@ -99,7 +99,7 @@ class _Links:
             await self._news.wait()
 
     def _send(self, mail: Mapping[int, bytes]) -> None:
-        """Queue each user's message; disconnect the users without one."""
+        """Queue the messages in `mail`, and disconnect users without a message."""
         for link, name in [*self._names.items()]:
             if name is not None and name in mail:
                 link.write(mail[name])
@@ -111,7 +111,7 @@ class _Links:
         link.transport.abort()
 
     async def _hear(self, stream: asyncio.StreamReader, link: asyncio.StreamWriter) -> None:
-        """Process the messages of a connection until it ends."""
+        """Process the messages of a connection until the connection ends."""
         server, longest = self._server, self._server.parameters.longest
         if len(self._names) < self._room and server.round is Kind.KEYS:
             self._names[link] = None

@@ -88,7 +88,7 @@ class User(Party):
         return super().pack(kind, self._answered + body)
 
     def receive(self, data: bytes) -> bytes:
-        """Return the answer to a message of the server; raise `Abort` if it is unexpected or invalid."""
+        """Return the answer to a message of the server; raise `Abort` if this message is unexpected or invalid."""
         kind, sender, body = self.parse(data)
         if sender != SERVER:
             raise Abort(Fault.NAME, f"user {self.name} got a message of {sender}, which is not the server")
@@ -182,7 +182,7 @@ class User(Party):
 
 
 def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
-    """Return a key agreement that computes each pair's shared secret once, for all parties in one process."""
+    """Return a key agreement that computes the shared secret of two users only once, if both are in this process."""
     known: dict[frozenset[bytes], bytes] = {}
 
     def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
