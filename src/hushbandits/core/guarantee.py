@@ -178,7 +178,7 @@ class GuaranteeSource:
         return ships(getattr(type(self), hook, None))
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the guarantees that hold for rewards in [0, 1] under all assumptions; overridden by subclasses."""
+        """Return the claimed guarantees, which hold for rewards in [0, 1] if all their assumptions are true."""
         return ()
 
     @final
@@ -246,7 +246,7 @@ class GuaranteeSource:
 
 
 def overridden(part: object, base: type, free: Iterable[str] = ()) -> list[str]:
-    """Return the attributes of `base` that user-defined code overrides in `part`, except `free` and harmless ones.
+    """Return the attributes of `base`, except `free` and `_HARMLESS`, that user-defined code overrides in `part`.
 
     Parameters
     ----------

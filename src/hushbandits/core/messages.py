@@ -134,11 +134,11 @@ class Inbox(ABC):
     own: Mapping[str, Array] = {}
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return `field` from one `sender` per run at each agent, ``(R, A, …)``, and the mask of its receivers."""
+        """Return `field` from one `sender` per run at each agent, ``(R, A, …)``, and the mask of the receivers."""
         raise ValueError(f"this inbox does not identify senders; its fields: {', '.join(self.fields)}")
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` in all slots of one `receiver` per run, ``(R, S, …)``, and the filled slots."""
+        """Return `field` in all slots of one `receiver` per run, ``(R, S, …)``, and the mask of filled slots."""
         raise ValueError(f"this inbox does not identify receivers; its fields: {', '.join(self.fields)}")
 
     def tally(self) -> tuple[Array, Array]:

@@ -146,7 +146,7 @@ class RLTask(ABC):
 
     @abstractmethod
     def _start(self, rows: slice | Array) -> None:
-        """Reset the statistics of the runs `rows`; a slice means all runs, and writes their first observations."""
+        """Reset the statistics of the runs `rows`; for a slice (all runs), also write the first observations."""
 
     @abstractmethod
     def arms(self, action: Stacked) -> Action:

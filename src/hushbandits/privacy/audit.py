@@ -51,7 +51,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
 
 
 def critical_share(mean: float, n: int, level: float) -> float:
-    """Return a bound on the share of n independent events that occur; it is exceeded with probability ≤ `level`.
+    """Return an upper bound on the share of n independent events that occur, which fails with probability ≤ `level`.
 
     Source: Hoeffding's bound ``e^(−n KL(share ‖ mean))``, which also holds for events of different probabilities.
     """

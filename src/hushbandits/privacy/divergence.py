@@ -143,7 +143,7 @@ def binomial_profile(trials: int, q: float) -> Profile:
 
 @lru_cache(maxsize=256)
 def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
-    """Return the profile of the sum of n samples of `law`; it also bounds the profile of the sum mod m.
+    """Return the profile of the sum of n samples of `law`; this profile also bounds the profile of the sum mod m.
 
     By its own `NoiseLaw.profile`, its `NoiseLaw.line`, or its transforms.
 
@@ -268,7 +268,7 @@ def _dots(profile: Profile, top: float, step: float) -> tuple[Array, Array, floa
 
 
 def _window(x: Array, p: Array, infinite: float, times: int) -> tuple[float, float]:
-    """Return the lower end and width of a range that contains a sum of `times` losses up to a probability of 2e-15."""
+    """Return lower end and width of a range that misses the sum of `times` finite losses with probability < 2e-15."""
     p = np.maximum(p, 0.0)
     mean = float((x * p).sum() / p.sum())
     ends, t = [], np.geomspace(1e-4, 1e4, 81)

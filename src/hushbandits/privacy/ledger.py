@@ -112,7 +112,7 @@ class Noises:
 
 @jit
 def _join(left, share):  # type: ignore[no-untyped-def]
-    """Multiply each `share` by the number of users `left`, and round a product within 1e-12 of an integer."""
+    """Multiply each `share` by the number of users `left`; a product within 1e-12 of an integer is rounded."""
     for r in range(share.shape[0]):
         for m in range(share.shape[1]):
             joined = left[r, m] * share[r, m]
@@ -203,7 +203,7 @@ class Ledger:
         self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
-        """Return the `price` of a block planned for n users with this number of survivors, computed only once."""
+        """Return the `price` of a block planned for n users, computed once per n and number of `survivors`."""
         if (known := self._prices.get((n, survivors))) is None:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known

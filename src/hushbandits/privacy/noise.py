@@ -135,7 +135,7 @@ class NoiseLaw:
         return None
 
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
-        """Return the mean of n users' total noise S under the tilt ``e^(tS)``, ``ln E e^(tS)``, and a transform.
+        """Return for n users' total noise S: the mean under the tilt ``e^(tS)``, ``ln E e^(tS)``, and a transform.
 
         The transform is ``E e^(−iθS)`` under the tilt, at ``θ = 2πj/m`` for j = 0 … ⌊m/2⌋.
 

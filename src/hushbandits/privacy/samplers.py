@@ -167,7 +167,7 @@ class PolyaDifference(Positive):
         return DiscreteLaplace(self.b).exactly() if round(1 / self.r) == n else super().exact_total(n)
 
     def profile(self, n: int, shift: int) -> Profile:
-        """Return the discrete Laplace profile, an upper bound, if ``nr ≥ 1``, else the profile of `polya_epsilon`-DP.
+        """Return an upper bound: if ``nr ≥ 1``, the discrete Laplace profile, else the profile of `polya_epsilon`-DP.
 
         If ``nr < 1``, the law is not log-concave, and only its largest likelihood ratio is used.
         """

@@ -219,7 +219,7 @@ class Uniform(Unbounded):
 
 @dataclass(frozen=True)
 class Constant(Unbounded):
-    """Constant reward, equal to the location, which can model a worst-case contamination."""
+    """Constant reward, equal to the location; it can model a worst-case contamination."""
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return the location for every u."""
