@@ -107,7 +107,7 @@ class AdaP(Calibrated):
         return {"noised_means": self._noised.copy(), **self._marks(len(self._n))}
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
-        """Return the mechanism's claims, restated for the agent's actions; none without a mechanism."""
+        """Return the claims of the env's mechanism, if it has one, restated for the agent's actions."""
         mechanism = getattr(env, "mechanism", None)
         if mechanism is None:
             return ()

@@ -21,7 +21,7 @@ def regret_bound(gaps: Sequence[float], horizon: float, epsilon: float, alpha: f
 
 
 def least_regret(means: Sequence[float], epsilon: float) -> float:
-    """Return the lower bound on regret per ln T of consistent ε-globally private agents on Bernoulli arms.
+    """Return a lower bound on regret/ln T for consistent ε-globally private agents on Bernoulli arms, as T → ∞.
 
     ``Σ_{Δ > 0} Δ/min(kl(μ, μ*), 6εΔ)``: the total variation of two Bernoulli arms is their gap.  Source: Azize & Basu
     2022, problem-dependent lower bound.

@@ -42,7 +42,7 @@ class Identifier(VotingTeam):
         self.delta = real("delta", delta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that one vote removes an arm and that a round has one pull; by default also a single learner."""
+        """Require removal of an arm by one vote, one pull per round and, unless `n_agents` is set, a single agent."""
         vote = {"threshold": 1, "vote_rule": ">=", "one_arm_per_step": True}
         end = {"inactive_agents": "keep", "termination": "coordinator"}
         alone = {} if "n_agents" in settings else {"n_agents": 1}

@@ -114,7 +114,7 @@ class GosInE(Team):
         return "GosInE" if self.slack is None else "GosInE-async"
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require messages that reach neighbours only."""
+        """Require that messages reach only neighbours."""
         return Requirements(env={"max_hops": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
@@ -136,14 +136,14 @@ class GosInE(Team):
             self._schedule(np.ones((runs, agents), bool), self._drawn(range(runs))[..., 1])
 
     def _drawn(self, runs: Iterable[int]) -> Array:
-        """Return two uniforms for every agent of the runs `runs`, ``(R, M, 2)``, and 0 for all other runs."""
+        """Return two uniform samples for every agent of the runs `runs`, ``(R, M, 2)``, and 0 for all other runs."""
         u = np.zeros((*self._arm.shape, 2))
         for r in runs:
             u[r] = self._rngs[r].random(u.shape[1:])
         return u
 
     def _schedule(self, due: Array, u: Array) -> None:
-        """Set the round in which phase j of each agent in `due` ends; uniforms `u` (R, M) matter only with `slack`."""
+        """Set the round in which phase j of each agent in `due` ends; the random `u` (R, M) is for `slack` alone."""
         length = self._j**3 - (self._j - 1) ** 3
         if self.slack is not None:
             more = np.ceil((1 + self.slack) * length).astype(np.int64) - length

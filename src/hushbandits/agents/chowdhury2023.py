@@ -20,7 +20,7 @@ from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
 
 @lru_cache(maxsize=4096)
 def _surplus_tail(n: int, sure: int, epsilon: float, p: float) -> float:
-    """Return a bound that n users' noise, calibrated to `sure` users, exceeds with probability at most p."""
+    """Return a bound on n users' noise, calibrated to `sure` users, that holds with probability at least 1 − p."""
     g = precision(n, epsilon)
     return tail_quantile(PolyaDifference(1 / sure, g / epsilon), n, p) / g
 
@@ -127,7 +127,7 @@ class DistCDPSE(DistRDPSE):
 
 
 class CDPSE(DistDPSE):
-    """CDP-SE: pure DP with a trusted server and discrete noise (theorem 5), with the radius of `DistDPSE`."""
+    """CDP-SE: pure DP with a trusted server that adds discrete noise (theorem 5); the radius is that of `DistDPSE`."""
 
     name = "CDP-SE"
     mechanisms = ("CentralLaplace",)
@@ -155,7 +155,7 @@ class LDPSE(BatchedSE):
     wrappers = ("LocalDiscreteLaplace",)
 
     def noise(self) -> tuple[float, float]:
-        """Return (σ, h), as in `BatchedSE.noise`, for the rounding error alone; `width` adds the noise."""
+        """Return (σ, h), as in `BatchedSE.noise`, for the rounding error alone; `width` adds the noise term."""
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:

@@ -74,7 +74,7 @@ def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> fl
 
 @jit
 def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
-    """Write the median of the averages over groups of `size` clients to `estimate`; the last group takes the rest."""
+    """Write the median of the averages over groups of `size` clients to `estimate`; the last group may be larger."""
     runs, agents, arms = estimate.shape
     groups = agents // size
     total, heard, found = np.empty(groups), np.empty(groups), np.empty(groups)

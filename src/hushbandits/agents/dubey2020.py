@@ -38,7 +38,7 @@ _best = UCB1.choose
 
 @jit
 def _act(own, t, r, arms):
-    """Choose arms round-robin, then by the largest index (alg. 2, lines 3–10)."""
+    """Choose arms round-robin, then by the largest index (algorithm 2, lines 3–10)."""
     agents = arms.shape[1]
     for m in range(agents):
         arms[r, m] = (t - 1) % own.n.shape[1] if t <= own.warm_up else _best(own, r * agents + m)
@@ -54,7 +54,7 @@ def _learn(own, r, arms, rewards):
 
 @jit
 def _hear(own, r, heard, t):
-    """Add each sender's latest released mean, times its count, to the agent's own sums (alg. 1, lines 22–33)."""
+    """Add each sender's latest released mean, times its count, to the agent's own sums (algorithm 1, lines 22–33)."""
     agents, n_arms, _ = heard.shape
     for m in range(agents):
         learner = r * agents + m

@@ -1,4 +1,4 @@
-"""Base classes of feedback agents: a radius for one mechanism's noise, and successive elimination on blocks of users.
+"""Base classes of feedback agents, for radii that depend on the mechanism and for successive elimination.
 
 `SuccessiveElimination` is algorithm 1 of Chowdhury & Zhou 2023 without batches and radius; `BatchedSE` adds the
 paper's batches and the radius of its lemma 2.
@@ -109,7 +109,7 @@ class Calibrated(Team):
         return True
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the env has no mechanism, or one with other values of the parameters in `shared`.
+        """Raise ``ValueError`` if the env has no mechanism, or if a parameter in `shared` differs from the agent's.
 
         A parameter that the agent leaves out is not compared.
 
@@ -129,7 +129,7 @@ class Calibrated(Team):
         self._mechanism = mechanism
 
     def _marks(self, runs: int) -> dict[str, Array]:
-        """Return ``uncalibrated`` (runs,): whether the radius was made for other noise.
+        """Return ``uncalibrated`` (runs,): whether the radius was made for another mechanism.
 
         The dict is empty if ``require_calibrated=True``.
         """
@@ -205,7 +205,7 @@ class SuccessiveElimination(Calibrated):
         return total / n
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
-        """Return the half width in phase b with m active arms (run r, agent i).
+        """Return the half width of a confidence interval in phase b with m active arms, for agent i in run r.
 
         It is the `width` for the fewest users behind a mean of this phase.
         """
@@ -235,7 +235,7 @@ class SuccessiveElimination(Calibrated):
             self._n[r, i] = self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return ``covered`` (R,): whether all estimates used to eliminate arms were within their width of the truth.
+        """Return ``covered`` (R,): whether all confidence intervals used to eliminate arms contain the true means.
 
         With ``require_calibrated=False`` also ``uncalibrated`` (R,): the width is not that of the mechanism's noise.
         """

@@ -46,7 +46,7 @@ class ArmSelection(VotingTeam):
         return f"{self.role}-{self.routine_name}"
 
     def selection(self, n_arms: int, failure: float, alone: bool = False) -> Routine:
-        """Return the routine for `n_arms` arms at confidence 1 − `failure`; if `alone`, players reset independently."""
+        """Return the routine for `n_arms` arms at confidence 1 − `failure`; if `alone`, a reset affects one player."""
         own = {} if self.phi is None else {"phi": self.phi, "alone": alone}
         return ROUTINES[self.routine_name](n_arms, failure, self.epsilon, **own)
 

@@ -39,7 +39,7 @@ def median_samples(n_arms: int, eta: float, epsilon: float) -> int:
 
 
 def elimination_samples(gaps: Sequence[float], eta: float, epsilon: float) -> int:
-    """Return T_Py of corollary 2 (SE) and theorem 3 (SER3), the pulls until one arm is left w.p. 1 − η.
+    """Return T_Py of corollary 2 (SE) and theorem 3 (SER3), a bound on the pulls that holds with probability 1 − η.
 
     While every mean is within ``pass_gap/2`` of its estimate, arm k has left once ``2·pass_gap ≤ Δ_k + ε``; the best
     arm is pulled as often as the second.  For SER3, gaps are those of assumption 4, averaged over passes.

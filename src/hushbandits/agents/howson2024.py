@@ -182,7 +182,7 @@ class QuACK(PolicyTeam):
         return Requirements(env={**super().requirements(settings).env, **(tree if self.routing == "tree" else {})})
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` if the leader is invalid or π cannot play; `reset` checks random graphs."""
+        """Raise ``ValueError`` if leader, horizon or π does not suit the env; only `reset` checks random graphs."""
         if self.leader is not None and self.leader >= env.n_agents:
             raise ValueError(f"leader={self.leader} must be an agent: 0..{env.n_agents - 1}")
         if self.elect_leader and (pause := 3 * env.n_agents) >= env.horizon:
@@ -236,7 +236,7 @@ class QuACK(PolicyTeam):
         return found
 
     def act(self, obs: Observation) -> Array:
-        """Return each agent's arm: π's arm for leaders, the last instruction or else a uniform arm for followers."""
+        """Return π's arm for leaders, the last instruction for followers, and a uniform arm for agents with neither."""
         guess(self._rngs, self._n_arms, self._informed, self._arm)
         self._looks = int(obs.t[0]) < self._pause
         return self._arm if self._looks else super().act(obs)

@@ -1,4 +1,4 @@
-"""Teams that act on a learner's observations, such as `FromFunction`, which a function controls."""
+"""Teams that choose actions from a learner's observations, such as `FromFunction`, which calls a function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TaskTeam(Team):
         self.two_phase = flag("two_phase", two_phase)
 
     def look(self, its: EnvView) -> RLTask:
-        """Return the RL task of the env with view `its`; raise ``ValueError`` if the env has no suitable task."""
+        """Return the RL task of the env behind the view `its`; raise ``ValueError`` if the env has no suitable task."""
         raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
     def begin(self, rng: Streams) -> None:
@@ -47,7 +47,7 @@ class TaskTeam(Team):
         raise NotImplementedError(f"{type(self).__name__} must define begin(rng)")
 
     def choose(self, task: RLTask, pull: bool, talk: bool) -> Stacked:
-        """Return all agents' actions ``(R, M, …)`` in the next step of `task`: a pull, a talk, or both."""
+        """Return all agents' actions ``(R, M, …)`` in the next step of `task`: a pull, a message, or both."""
         raise NotImplementedError(f"{type(self).__name__} must define choose(task, pull, talk)")
 
     def validate_env(self, env: World) -> None:
@@ -55,7 +55,7 @@ class TaskTeam(Team):
         self.look(view_of(env))
 
     def looking(self, its: EnvView, options: Params) -> RLTask:
-        """Return the task of the env with view `its`, with `options`.
+        """Return the task, with `options`, of the env behind the view `its`.
 
         An env without a task or a horizon raises ``ValueError``.
         """
@@ -76,7 +76,7 @@ class TaskTeam(Team):
         self.begin(rng)
 
     def act(self, obs: Observation) -> Action:
-        """Return the pulls that `choose` selects; without `two_phase`, the same call selects the messages."""
+        """Return the pulls that `choose` selects; without `two_phase`, the same call also selects the messages."""
         task = self._task
         if not self._begun:
             task.begin(obs)
@@ -109,7 +109,7 @@ def given_options(task: object) -> dict[str, object]:
 
 
 class FromFunction(TaskTeam):
-    """A team controlled by one function of observations, which decides for all agents of all runs at once.
+    """A team in which one function of observations chooses the actions of all agents in all runs at once.
 
     Observations and actions are those of a learner in the env (`hb.make`).
 

@@ -101,7 +101,7 @@ class PerAgent(Team):
         _learning(self._seats[0][0])
 
     def _acting(self, hook: str) -> list[tuple[int, int]]:
-        """Return run and index in ``active_agents`` of each agent that acts in this round and has the method `hook`."""
+        """Return (run, index in ``active_agents``) of each agent that acts in this round and has the method `hook`."""
         runs = [r for r in range(len(self._who)) if self._face.running[r]]
         return [(r, a) for r in runs for a, m in enumerate(self._who[r]) if hasattr(self._seats[r][m], hook)]
 
@@ -109,7 +109,7 @@ class PerAgent(Team):
         return f"agent {self._who[r, a]} of {self.name} in round {int(self._t[r]) + 1} of run {r}"
 
     def _asked(self, r: int, a: int, hook: str, stated: object, hint: str = "") -> object:
-        """Return the result of an agent's method `hook`; if it raises, raise ``RuntimeError`` that names the agent."""
+        """Return the result of an agent's method `hook`; if `hook` fails, raise ``RuntimeError``."""
         try:
             return getattr(self._seats[r][self._who[r, a]], hook)(stated)
         except Exception as error:

@@ -53,10 +53,10 @@ class PolicyTeam(NetworkTeam):
         return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that the env's ``LocalMechanism``, if it has one, has the policy's ε."""
+        """Require that a ``LocalMechanism`` of the env has the policy's ε."""
         return Requirements(env=given_to(self.policy, settings))
 
     def learners(self, env: World, rng: Streams, each: int, plays: int) -> NamedTuple:
-        """Return the policy's state in `env`, with `each` learners per run and `plays` plays per learner."""
+        """Return the policy's initial state in `env`: `each` learners per run, at most `plays` plays per learner."""
         cursors = rng.cursors(each, POLICY) if self.policy.random else None
         return started(self.policy, env, len(rng) * each, plays, cursors)

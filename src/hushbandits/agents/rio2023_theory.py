@@ -17,7 +17,7 @@ from hushbandits.envs.exploration.problems import vote_threshold
 
 
 def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
-    """Return T(β), the activations in which DP successive elimination finds the best arm w.p. at least 1 − β.
+    """Return T(β), enough activations for DP successive elimination to find the best arm with probability 1 − β.
 
     ``Σ_e R(e)`` over epochs ``e = 1..⌈log₂(1/Δ₂)⌉``, each with the arms whose gap is below ``Δ_{e−1}``: R(e) makes
     h and c at most Δ_e/8 each, so epoch e drops every arm with ``Δ_k ≥ Δ_e`` (Sajed & Sheffet 2019, lemma 4.2).
@@ -31,7 +31,7 @@ def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
 
 
 def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
-    """Return T(η), the activations in which successive elimination finds the best arm w.p. at least 1 − η.
+    """Return T(η), enough activations for successive elimination to find the best arm with probability 1 − η.
 
     The smallest t whose elimination gap ``2√(ln(Kt²/η)/t)`` is at most Δ₂/2: empirical means are then within a
     quarter of Δ₂ (Even-Dar et al. 2006, theorem 8).
@@ -49,12 +49,12 @@ def first_below(radius: Callable[[int], float], bound: float) -> int:
 
 
 def most_likely(weights: Sequence[float], m: int) -> float:
-    """Return p*, the m-th largest of the activation probabilities `weights`, or the smallest if there are fewer."""
+    """Return p*, the m-th largest activation probability in `weights`, or the smallest if there are fewer than m."""
     return sorted(weights, reverse=True)[min(max(m, 1), len(weights)) - 1]
 
 
 def mase_rounds(local_samples: float, weights: Sequence[float], threshold: int, delta: float) -> float:
-    """Return the rounds after which each of the M most likely agents has T(β) samples with probability 1 − δ.
+    """Return the number of rounds after which each of the M most active agents has T(β) samples with probability 1 − δ.
 
     Source: proposition 4.3; T(β) is `local_samples`, and M is `threshold`.
 
@@ -80,7 +80,7 @@ def mase_confidence(
 
 
 def corrupted_failure(delta: float, eta_xi: float, xi: float, alpha: int = 0) -> float:
-    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)``, ``M = ⌊ln δ/ln η_ξ⌋``: the term of proposition 5.2 at α = `alpha`.
+    """Return ``(1 − I_ξ(α + 1, M)) η_ξ^(M+α)``, proposition 5.2's term for one α = `alpha`, with ``M = ⌊ln δ/ln η_ξ⌋``.
 
     The proposition takes the minimum over all α ∈ ℕ.  But the expression falls to 0 as α grows, which no failure
     probability does: the proof multiplies by the chance of M + α wrong eliminations, which a failure does not need.
@@ -100,9 +100,9 @@ def failure_by_count(n_agents: int, local_failure: float, votes_needed: int) -> 
 
 
 def corrupted_rounds(local_samples: float, n_agents: int, threshold: int, probability: float = 0.5) -> float:
-    """Return the rounds ``N Q⁻¹(T(η_ξ), 1 − α^(1/M))``, which about suffice w.p. α for uniform agents (prop. 5.3).
+    """Return ``N Q⁻¹(T(η_ξ), 1 − α^(1/M))``, about the number of rounds that suffice with probability α.
 
-    T(η_ξ) is `local_samples`, M is `threshold`, and α is `probability`.
+    Source: proposition 5.3, for uniform agents.  T(η_ξ) is `local_samples`, M is `threshold`, and α is `probability`.
 
     Q is the regularised upper gamma function, inverted in its second argument.
     """

@@ -54,7 +54,7 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 @jit
 def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Fill ``table[r, m, c, k]`` with client c's mean of arm k as known to client m, for every client m that is due."""
+    """Write client c's mean of arm k, as client m knows it, to ``table[r, m, c, k]``, for each client m in `due`."""
     runs, agents, slots = sender.shape
     for r in range(runs):
         for m in range(agents):
@@ -70,7 +70,7 @@ def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, tab
 
 @jit
 def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
-    """Fill `estimate` with the average of the means that each due client knows, and `heard` with their number."""
+    """Write the average of the means that each client in `due` knows to `estimate`, and their number to `heard`."""
     runs, agents, arms = estimate.shape
     for r in range(runs):
         for m in range(agents):
@@ -94,7 +94,7 @@ def best_left(values: Array, books: Books) -> Array:
 
 @jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
-    """Drop the arms outside `kept` for all due clients, and begin their next phase with `each` pulls per arm."""
+    """Drop the arms outside `kept` for each client in `due`, and begin the next phase with `each` pulls per arm."""
     for r in range(due.shape[0]):
         for m in range(due.shape[1]):
             if not due[r, m]:
@@ -141,11 +141,11 @@ class Federated(Team):
         self.cost = real("cost", cost, 0, closed="low")
 
     def schedule(self, phase: Array) -> Array:
-        """Return the pulls of each arm in the phases `phase` ``(R, M)``, as integers of at least 1."""
+        """Return the number of pulls of each arm, at least 1, in the phases `phase`, as ints ``(R, M)``."""
         raise NotImplementedError(f"{type(self).__name__} must define schedule(phase)")
 
     def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
-        """Return which arms are kept, ``(R, M, K)`` bool, and whether all phases are over, ``(R, M)`` bool.
+        """Return which arms each client keeps, ``(R, M, K)`` bool, and whether its last phase is over, ``(R, M)`` bool.
 
         `table` holds what every client knows of client c's arm k, ``(R, M, M, K)``, NaN if unknown; only the results of
         clients that are `due` are used.  At least one of the arms left in `books` must be kept.
@@ -157,11 +157,11 @@ class Federated(Team):
         return Requirements(env={"graph": "complete", "max_hops": 1})
 
     def runs_at_once(self, env: World) -> int | None:
-        """Return the number of runs whose tables fit in the caches."""
+        """Return the number of runs whose tables fit in about 2 MB."""
         return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
-        """Raise ``ValueError`` unless posts reach all clients at once; only `reset` can check a random graph."""
+        """Raise ``ValueError`` if some client receives posts late or never; only `reset` can check a random graph."""
         if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
             raise ValueError(f"{self.name} needs graph='complete' without delay: its server receives all posts at once")
 
@@ -205,7 +205,7 @@ class Federated(Team):
         _proceed(due, kept, over, books, self.schedule(books.phase + 1))
 
     def metrics(self, env: World) -> dict[str, Array]:
-        """Return ``uploads`` (R,), the posts of all clients, and ``total_regret`` (R,).
+        """Return ``uploads`` (R,), the number of all clients' posts, and ``total_regret`` (R,).
 
         The total is the clients' regret plus `cost` per post.
         """

@@ -17,7 +17,7 @@ from hushbandits.core.messages import Observation
 
 @jit
 def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa: float, z: Array, g: Array) -> None:
-    """Write estimates `z` and variance factors `g` from the neighbours' last messages (paper's lines 2–4)."""
+    """Write estimates `z` and variance factors `g` from the neighbours' last messages (lines 2–4 of the algorithm)."""
     runs, agents, slots, arms = counts.shape
     near = np.empty(slots)
     for r in range(runs):
@@ -100,7 +100,7 @@ class ResilientUCB(Team):
         self.kappa = real("kappa", kappa, 0)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require messages that reach neighbours only."""
+        """Require that messages reach only neighbours."""
         return Requirements(env={"max_hops": 1})
 
     def reset(self, env: World, rng: Streams) -> None:
