@@ -22,7 +22,7 @@ def _kl_ucb_index(state, r, k, level):
 
 
 class KLUCB(Policy):
-    """KL-UCB: index ``max{q : n_k kl(μ̂_k, q) ≤ ln t + c ln ln t}``; each arm once first.
+    """KL-UCB, which plays each arm once, then the arm with the largest ``max{q : n_k kl(μ̂_k, q) ≤ ln t + c ln ln t}``.
 
     For rewards in [0, 1].  Source: Garivier & Cappé 2011, "The KL-UCB Algorithm for Bounded Stochastic Bandits and
     Beyond", algorithm 1; its theorem takes c = 3, its experiments c = 0.
@@ -64,10 +64,11 @@ def _imed_index(state, r, k, top):
 
 
 class IMED(Policy):
-    """IMED: smallest ``n_k kl(μ̂_k, μ̂*) + ln n_k``, with μ̂* the best empirical mean; each arm once first.
+    """IMED, which plays each arm once, then the arm with the smallest ``n_k kl(μ̂_k, μ̂*) + ln n_k``.
 
-    For rewards in [0, 1]; asymptotically optimal on Bernoulli arms.  Source: Honda & Takemura 2015, "Non-asymptotic
-    analysis of a new bandit algorithm for semi-bounded rewards", algorithm 1 (there for a wider class of laws).
+    μ̂* is the best empirical mean.  For rewards in [0, 1]; asymptotically optimal on Bernoulli arms.  Source: Honda &
+    Takemura 2015, "Non-asymptotic analysis of a new bandit algorithm for semi-bounded rewards", algorithm 1 (there for
+    a wider class of laws).
     """
 
     unit_interval = True

@@ -16,7 +16,7 @@ __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 @jit
 def below(cursors, r, n):
-    """Return ``⌊n·u⌋`` for a uniform sample u, a uniform draw from 0 … n − 1.
+    """Return a uniform draw from 0 … n − 1, computed as ``⌊n·u⌋`` from a uniform sample u.
 
     The relative error of each probability is at most n/2⁵³.
     """

@@ -78,7 +78,7 @@ def _settle(state, r, pair, reward):
 
 
 class RelativeUCB(Policy):
-    """RUCB: actions are pairs ``first · A + second`` of A arms; the reward is 1 if the first one wins.
+    """RUCB: actions are pairs ``first · A + second`` of A arms; the reward is 1 if the first arm wins.
 
     With ``u_ij = w_ij/(w_ij + w_ji) + √(α ln t/(w_ij + w_ji))``: 𝓒 are the arms whose u is at least ½ against all.  The
     first arm is drawn from 𝓒, with probability ½ the hypothesised winner 𝓑 if there is one; the second has the largest

@@ -33,7 +33,9 @@ def _epsilon_greedy(state, r):
 
 
 class EpsilonGreedy(Policy):
-    """ε-greedy: a uniform arm with probability ε_t, otherwise the best empirical mean (unplayed arms first).
+    """ε-greedy, which plays a uniform arm with probability ε_t, otherwise the arm with the best empirical mean.
+
+    An unplayed arm counts as best.
 
     Source: Sutton & Barto 1998, section 2.2; the schedule ``ε_t = min(1, (K ln t / t)^(1/3))``: Slivkins 2019,
     "Introduction to Multi-Armed Bandits", theorem 1.6.
@@ -74,7 +76,7 @@ def _boltzmann(state, r):
 
 
 class Softmax(Policy):
-    """Boltzmann exploration: arm k with probability proportional to ``exp(μ̂_k/τ)``; each arm once first.
+    """Boltzmann exploration, which plays each arm once, then arm k with probability proportional to ``exp(μ̂_k/τ)``.
 
     Its regret is linear for a fixed τ.  Source: Sutton & Barto 1998, section 2.3.
 
@@ -128,7 +130,7 @@ def _exp3_update(state, r, arm, reward):
 
 
 class EXP3(Policy):
-    """EXP3: arm k with probability ``p_k = (1 − γ) w_k/Σw + γ/K``.
+    """EXP3, which plays arm k with probability ``p_k = (1 − γ) w_k/Σw + γ/K``.
 
     After its reward x, the weight w_k of the pulled arm is multiplied by ``exp(γ x/(p_k K))``.
 
@@ -174,7 +176,7 @@ def _commit(state, r):
 
 
 class ExploreThenCommit(Policy):
-    """Explore-then-commit: each arm m times in turn, then the best empirical mean (the lowest arm on ties).
+    """Explore-then-commit, which plays each arm m times in turn, then only the arm with the best empirical mean.
 
     Source: Lattimore & Szepesvári 2020, algorithm 1; the default m: Slivkins 2019, theorem 1.5.
 

@@ -84,10 +84,10 @@ def _truncated_index(state, r, k, level):
 
 
 class TruncatedUCB(Policy):
-    """Robust UCB with the truncated mean: index ``μ̂ + 4u^(1/(1+e)) (ln t²/N)^(e/(1+e))``; each arm once first.
+    """Robust UCB with a truncated mean μ̂ of N samples and index ``μ̂ + 4u^(1/(1+e)) (ln t²/N)^(e/(1+e))``.
 
-    μ̂ is the sum over samples with ``|X_s| ≤ (us/ln t²)^(1/(1+e))``, s counting the arm's samples, divided by N.  A
-    sample once cut stays cut, so that a choice costs no walk over all samples.
+    Each arm comes once first.  μ̂ is the sum over samples with ``|X_s| ≤ (us/ln t²)^(1/(1+e))``, s counting the arm's
+    samples, divided by N.  A sample once cut stays cut, so that a choice costs no walk over all samples.
 
     `take` is `update` without the step counter, for a learner whose time differs from its number of samples.
 
@@ -179,7 +179,7 @@ class _Keeping(Policy):
 
 
 class MedianOfMeansUCB(_Keeping):
-    """Robust UCB with the median of means: ``μ̂ + (12v)^(1/(1+e)) (16 ln(e^(1/8) t²)/N)^(e/(1+e))``.
+    """Robust UCB with a median of means μ̂ and index ``μ̂ + (12v)^(1/(1+e)) (16 ln(e^(1/8) t²)/N)^(e/(1+e))``.
 
     μ̂ is the median of the means of ``⌊min(8 ln(e^(1/8) t²), N/2)⌋`` consecutive blocks; each arm once first.
 
@@ -202,7 +202,7 @@ class MedianOfMeansUCB(_Keeping):
 
 
 class CatoniUCB(_Keeping):
-    """Robust UCB with Catoni's estimator: ``μ̂ + 2√(v ln t² / N)``; an arm with N < 4 ln t² comes first.
+    """Robust UCB with Catoni's estimate μ̂ and index ``μ̂ + 2√(v ln t² / N)``; arms with N < 4 ln t² come first.
 
     A choice reads all samples.  Source: Bubeck, Cesa-Bianchi & Lugosi 2013, section 3 with lemma 3.
 

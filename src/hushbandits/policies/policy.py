@@ -1,4 +1,4 @@
-"""Interface of single-agent bandit algorithms, with a rule that chooses an arm and one that updates the state.
+"""Interface of single-agent bandit algorithms, with a rule that chooses an arm and a rule that updates the state.
 
 A policy plays many learners at once, one row of its state each: runs, or agents that play by themselves.  Its clock
 counts its own updates.  The same rules serve an agent alone, a leader who feeds π from queues, and a plain loop:

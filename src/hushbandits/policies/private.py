@@ -21,7 +21,7 @@ def _laplace_index(state, r, k, log_t):
 
 
 class LDPUCBL(Policy):
-    """LDP-UCB-L on rewards + Lap(1/ε): index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))``.
+    """LDP-UCB-L, with index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards with Lap(1/ε) noise.
 
     An arm with ``N ≤ 4 ln(t + 1)`` plays comes before all others.
 
@@ -49,7 +49,7 @@ class LDPUCBL(Policy):
 
 
 class LDPUCBB(UCB1):
-    """UCB1 on rewards that the Bernoulli mechanism has replaced: ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``.
+    """UCB1 on bits of the Bernoulli mechanism: reward x gives 1 with probability ``(x(e^ε − 1) + 1)/(e^ε + 1)``.
 
     The replaced rewards are in {0, 1}, and their means are in the order of the arms', nearer to ½ by
     ``(e^ε − 1)/(e^ε + 1)``; its index has no ε, which is the mechanism's alone.  Source: Ren, Zhou, Liu & Shroff 2020,

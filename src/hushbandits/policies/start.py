@@ -12,7 +12,7 @@ from hushbandits.policies.policy import Policy
 
 
 def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
-    """Raise ``ValueError`` if an env returns rewards outside [0, 1] to a rule for rewards in [0, 1].
+    """Raise ``ValueError`` if an env may give rewards outside [0, 1] to a rule for rewards in [0, 1].
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def _toss(state, r, arm, reward):
 
 
 class ThompsonSampling(Policy):
-    """Beta–Bernoulli Thompson sampling: the arm with the largest draw from ``Beta(S_k + 1, F_k + 1)``.
+    """Beta–Bernoulli Thompson sampling, which plays the arm with the largest draw from ``Beta(S_k + 1, F_k + 1)``.
 
     A reward in (0, 1) counts as a success with that probability.  Source: Agrawal & Goyal 2012, "Analysis of Thompson
     Sampling for the Multi-armed Bandit Problem", algorithms 1 and 2.
@@ -57,7 +57,7 @@ def _draw_normal(state, r, k, _):
 
 
 class GaussianTS(Policy):
-    """Gaussian Thompson sampling: the arm with the largest draw from ``N(s_k/(n_k + 1), σ²/(n_k + 1))``.
+    """Gaussian Thompson sampling, which plays the arm with the largest draw from ``N(s_k/(n_k + 1), σ²/(n_k + 1))``.
 
     Source: Agrawal & Goyal 2013, "Further Optimal Regret Bounds for Thompson Sampling", algorithm 2 (σ = 1).
 

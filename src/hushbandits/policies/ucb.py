@@ -18,10 +18,10 @@ def _ucb1_index(state, r, k, log_t):
 
 
 class UCB1(Policy):
-    """UCB1, with index ``μ̂_k + √(2 ln t / n_k)`` before play t; each arm once first, the lowest arm on ties.
+    """UCB1, which plays each arm once, then in play t the arm with the largest ``μ̂_k + √(2 ln t / n_k)``.
 
-    For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis of the Multiarmed Bandit
-    Problem", figure 1.
+    Ties take the lowest arm.  For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis
+    of the Multiarmed Bandit Problem", figure 1.
     """
 
     choose = staticmethod(by_index(_ucb1_index))
@@ -53,9 +53,9 @@ def _raise(state, r, arm, reward):
 
 
 class UCB(Policy):
-    """UCB, with index ``μ̂_k + σ√(2 ln(1/δ) / n_k)``; each arm once first, the lowest arm on ties.
+    """UCB, which plays each arm once, then the arm with the largest ``μ̂_k + σ√(2 ln(1/δ) / n_k)``.
 
-    Source: Lattimore & Szepesvári 2020, "Bandit Algorithms", algorithm 3.
+    Ties take the lowest arm.  Source: Lattimore & Szepesvári 2020, "Bandit Algorithms", algorithm 3.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ def _moss(state, r, arm, reward):
 
 
 class MOSS(Policy):
-    """MOSS, with index ``μ̂_k + √(max(ln(n/(K n_k)), 0) / n_k)`` for n plays in all; each arm once first.
+    """MOSS, which plays each arm once, then the arm with the largest ``μ̂_k + √(max(ln(n/(K n_k)), 0) / n_k)``.
 
-    For rewards in [0, 1]; regret at most ``49 √(nK)``.  Source: Audibert & Bubeck 2009, "Minimax Policies for
-    Adversarial and Stochastic Bandits", figure 1 and theorem 5.
+    For rewards in [0, 1] and n plays in all; regret at most ``49 √(nK)``.  Source: Audibert & Bubeck 2009, "Minimax
+    Policies for Adversarial and Stochastic Bandits", figure 1 and theorem 5.
     """
 
     choose = staticmethod(_highest)
@@ -139,10 +139,10 @@ def _add_square(state, r, arm, reward):
 
 
 class UCBV(Policy):
-    """UCB-V, with index ``μ̂_k + √(2 V_k ℰ_t / n_k) + 3bℰ_t/n_k``, ``ℰ_t = ζ ln t``, V_k the empirical variance.
+    """UCB-V, which plays each arm once, then the arm with the largest ``μ̂_k + √(2 V_k ℰ_t / n_k) + 3bℰ_t/n_k``.
 
-    Source: Audibert, Munos & Szepesvári 2009, "Exploration–exploitation tradeoff using variance estimates in
-    multi-armed bandits", equation 2 with c = 1.
+    ``ℰ_t = ζ ln t``, and V_k is the empirical variance.  Source: Audibert, Munos & Szepesvári 2009,
+    "Exploration–exploitation tradeoff using variance estimates in multi-armed bandits", equation 2 with c = 1.
 
     Parameters
     ----------
