@@ -30,7 +30,7 @@ class Estimator:
 
     @property
     def parameters(self) -> tuple[float, float]:
-        """Return the two parameters of the compiled rule; a missing one is 0."""
+        """Return the two parameters of the compiled rule; a missing parameter is 0."""
         first, second, *_ = (*(float(getattr(self, own.name)) for own in fields(self)), 0.0, 0.0)
         return first, second
 

@@ -15,7 +15,7 @@ from hushbandits.core import jit
 
 @jit
 def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
-    """Return how many of n points the interval of `TrimmedMean` holds; it does not exist if the result is ≤ 0.
+    """Return how many of n points the interval of `TrimmedMean` holds; no interval exists if the number is ≤ 0.
 
     The number is ``⌊n(1 − 2α − √(2αL) − L)⌋`` with ``α = max(ϵ, ln(1/δ)/n)`` and ``L = ln(4/δ)/n``.
     """

@@ -31,14 +31,14 @@ from hushbandits.estimators.tails import Ends, take, trim
 
 
 class Rules(NamedTuple):
-    """Compiled functions for one kind of samples, with `Samples.state` as the first argument."""
+    """Compiled functions for one kind of samples, which take `Samples.state` as the first argument."""
 
     take: Callable[..., None]  # (r, m, arm, reward, count): an agent's next values, the first `count`
     estimate: Callable[..., None]  # (r, ln(1/δ), means, counts): write run r's, (R, M, K)
 
 
 class Samples:
-    """Base of classes that store the samples of all runs, agents and arms and estimate their means.
+    """Base of classes that store the samples of all runs, agents and arms, and estimate the means.
 
     Parameters
     ----------
