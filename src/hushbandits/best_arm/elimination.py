@@ -30,7 +30,7 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
 
 @jit
 def elimination_gap(n_arms: int, t: int, failure: float) -> float:
-    """Return ``2√(ln(K t²/p)/t)``: an arm with this gap to the best after t pulls of each arm is eliminated.
+    """Return ``2√(ln(K t²/p)/t)``, the gap to the best mean that eliminates an arm after t pulls of each arm.
 
     Source: Even-Dar et al. 2006, algorithm 3; Rio et al. 2023, algorithm 3.
     """
@@ -94,5 +94,5 @@ def drop_outsiders(state, r, n, p, active):
 
 
 def successive_elimination(failure: float) -> Routine:
-    """Return successive elimination, which votes out arms that are `elimination_gap` below the best."""
+    """Return successive elimination, which votes out arms whose mean is at least `elimination_gap` below the best."""
     return Routine(epochs, (failure,), plan_all, _learn, drop_outsiders, several=True)

@@ -11,13 +11,13 @@ from hushbandits.core import jit
 
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
-    """Return the pulls of each arm, ``⌈(4/ε²) ln(2K/η)⌉`` (Even-Dar et al. 2006, algorithm 1)."""
+    """Return the number of pulls of each arm, ``⌈(4/ε²) ln(2K/η)⌉`` (Even-Dar et al. 2006, algorithm 1)."""
     return math.ceil(4 / epsilon**2 * math.log(2 * n_arms / eta))
 
 
 @jit
 def median_length(epoch: int, eta: float, epsilon: float) -> int:
-    """Return the pulls per arm in epoch l: ``⌈(4/ε_l²) ln(3/η_l)⌉``, ``ε_l = (ε/4)(3/4)^(l−1)``, ``η_l = η/2^l``.
+    """Return the pulls of each arm in epoch l: ``⌈(4/ε_l²) ln(3/η_l)⌉``, ``ε_l = (ε/4)(3/4)^(l−1)``, ``η_l = η/2^l``.
 
     Source: Even-Dar et al. 2006, algorithm 3 (median elimination).
     """

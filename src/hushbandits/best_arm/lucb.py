@@ -161,7 +161,7 @@ def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return UGapEc, which pulls an arm J or its challenger, the one with the larger radius, until ``B_J < ε``.
+    """Return UGapEc: of an arm J and its challenger, it pulls the arm with the larger radius until ``B_J < ε``.
 
     ``B_k`` is an upper bound of arm k's simple regret, and J is the arm with the smallest bound.
 

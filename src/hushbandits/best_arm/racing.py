@@ -15,7 +15,7 @@ from hushbandits.policies.kl import kl_lower, kl_upper
 
 @jit
 def pass_gap(n_arms: int, tau: int, eta: float) -> float:
-    """Return ``2√(ln(4Kτ²/η)/(2τ))``.
+    """Return the gap ``2√(ln(4Kτ²/η)/(2τ))`` that eliminates an arm after pass τ.
 
     Arm k is eliminated after pass τ if ``μ̂_max − μ̂_k + ε`` is at least this gap.
 
@@ -114,7 +114,7 @@ def ser3(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 
 def ser4(n_arms: int, eta: float, epsilon: float, phi: float = 1e-4, alone: bool = False) -> Routine:
-    """Return SER4, which is SER3 with a reset with probability φ per pull (Allesiardo et al. 2017).
+    """Return SER4, a SER3 in which each pull causes a reset with probability φ (Allesiardo et al. 2017).
 
     Parameters
     ----------

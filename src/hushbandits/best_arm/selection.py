@@ -37,7 +37,7 @@ def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
 
 @jit
 def read(local, active):
-    """Keep in `local` (𝒦_n) only the arms of 𝒦 (`active`), or set it to 𝒦 if 𝒦 has one arm; return |𝒦_n|.
+    """Remove arms outside 𝒦 (`active`) from 𝒦_n (`local`), or set 𝒦_n = 𝒦 if 𝒦 has one arm; return |𝒦_n|.
 
     Source: Féraud et al. 2019, algorithm 2, lines 4–12.
     """
@@ -63,7 +63,7 @@ def fewest_pulls(local, pulls):
 
 @jit
 def pick(local, pulls, arms, rank):
-    """Mark in `arms` the remaining arm with this `rank` among the least pulled; return 1, or 0 if there is none."""
+    """Mark in `arms` arm number `rank` (from 0) of the least pulled remaining arms; return how many arms are marked."""
     fewest, _ = fewest_pulls(local, pulls)
     for k in range(local.size):
         if local[k] and pulls[k] == fewest:
@@ -76,9 +76,9 @@ def pick(local, pulls, arms, rank):
 
 @jit
 def settle(local, pulls, active, arms):
-    """Update `local` by `read`, then mark in `arms` the last remaining arm or an arm without pulls, if there is one.
+    """Update `local` by `read`; then mark in `arms` the only remaining arm, or an arm without pulls, if any.
 
-    Return the number of chosen arms; −1: none yet.
+    Return the number of marked arms; −1: several arms remain, and all have pulls.
     """
     size = read(local, active)
     if size == 0:

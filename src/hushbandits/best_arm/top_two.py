@@ -14,7 +14,7 @@ from hushbandits.privacy.laplace import laplace
 
 
 class TopTwo(NamedTuple):
-    """The samples of all agents, in separate phases per arm."""
+    """The samples of all agents, for which each arm has its own phases."""
 
     local: Array  # (R, N, K) 𝒦_n: all arms until it stops
     mean: Array  # (R, N, K) μ̃, of the last phase
@@ -116,7 +116,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
 
 
 def top_two(epsilon: float, delta: float, beta: float) -> Routine:
-    """Return AdaP-TT, which pulls the leader with probability β and otherwise the challenger, by noised means.
+    """Return AdaP-TT, which pulls the leader with probability β, else the challenger; noised means decide on both.
 
     Source: Azize, Jourdan, Al Marjani & Basu 2023, AdaP-TT, with the empirical threshold (`top_two_threshold`).
     """
