@@ -33,7 +33,7 @@ class Picture(RLTask):
         return int(self.core.means[0].argmax() if gaps is None else gaps[0].argmin())
 
     def listed(self, counts: Array) -> str:
-        """Return the counts by arm as text; of many arms, the largest counts and the sum of the others."""
+        """Return the counts by arm as text; for many arms, only the largest counts and the sum of the others."""
         names, top = self.core.arms.names, np.arange(self.core.n_arms)
         if len(top) > _LISTED:
             top = np.sort(np.argsort(-counts, kind="stable")[:_LISTED])
@@ -44,7 +44,7 @@ class Picture(RLTask):
         return ", ".join(filter(None, stated))
 
     def bars(self, axes: Axes, counts: Array, colour: Sequence[object] | Array, title: str) -> None:
-        """Draw a bar of length `counts` for each arm, with a title."""
+        """Draw the `counts` as one bar per arm, with a title."""
         drawn = axes.barh(np.arange(len(counts)), counts, color=colour, height=0.75)
         axes.bar_label(drawn, fmt=lambda n: f"{n:,.0f}" if n else "", fontsize=7, padding=3)
         axes.set_xlim(0, 1.2 * max(1.0, counts.max()))
@@ -54,7 +54,7 @@ class Picture(RLTask):
         axes.spines[["top", "right"]].set_visible(False)
 
     def rows(self, axes: Axes, stars: Sequence[int] | Array) -> None:
-        """Label one row per arm from the top: its name, its mean, and a star for the arms in `stars`."""
+        """Label each arm's row with name and mean (few arms only), and mark the arms in `stars` with a star."""
         core: World = self.core
         k, (noun, pays) = core.n_arms, core.arms.words
         axes.set_ylim(max(6, k) - 0.4, -0.6)

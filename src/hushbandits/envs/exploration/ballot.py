@@ -263,7 +263,7 @@ def decided(stop, running, active, open_seats, cumulative):
 
 @jit
 def pull_rows(pulls, gaps, turns, book):
-    """Update every live run after phase 1, and draw its next active agent.
+    """After phase 1, update every run that is not over, and draw its next active agent.
 
     If idle agents leave, an agent without pulls leaves, and its activation is no round.
     """

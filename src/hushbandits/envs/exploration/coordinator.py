@@ -32,7 +32,7 @@ class GlobalSet(Inbox):
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:
-    """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ties at random, ``(R,)``."""
+    """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ``(R,)``; ties are broken at random."""
     out = np.empty(len(rng), np.int64)
     for r, u in enumerate(rng.uniforms(0, (), RECOMMENDATION)):
         left = np.flatnonzero(book.active[r] | ~book.active[r].any())
@@ -75,7 +75,7 @@ FROM_BELOW = "as claimed by the paper, whose proof bounds accuracy from below; m
 
 
 def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> tuple[Guarantee, ...]:
-    """Return Féraud et al.'s claim of (ε, η)-privacy; empty if the coordinator ends runs or votes cost 0."""
+    """Return Féraud et al.'s claim of (ε, η)-privacy; no claim if the coordinator ends runs or votes cost 0."""
     if termination == "coordinator" or vote_cost == 0:
         return ()
     words = f"how often an observer names an ε-optimal arm (ε = {tolerance:g}, η = {eta:g})"

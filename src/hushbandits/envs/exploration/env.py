@@ -228,7 +228,7 @@ class Exploration(Env):
         return arms
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array]:
-        """Return a message with a vote against each arm with probability `rate`."""
+        """Return a message that votes against each arm with probability `rate`."""
         vote = np.stack([rng.random((1, self.n_arms)) < rate for rng in rngs])
         return {**self._report(), "vote": vote}
 
@@ -366,20 +366,17 @@ class Exploration(Env):
     # -- the end ------------------------------------------------------------------------------------------------
 
     def recommendation(self) -> Array:
-        """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ties at random, ``(R,)``."""
+        """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ``(R,)``; ties are broken at random."""
         self._begun("recommendation")
         return coordinator.recommend(self.book, Streams(self.seeds))
 
     def claimed_guarantees(self) -> tuple[Guarantee, ...]:
-        """Return the claim of (ε, η)-privacy for the vote; empty if the coordinator ends runs or votes cost 0.
-
-        claim for their vote.
-        """
+        """Return the claim of (ε, η)-privacy for the vote; no claim if the coordinator ends runs or votes cost 0."""
         return coordinator.claimed(self.termination, self.costs[0], self.beta, self.tolerance)
 
     @property
     def right(self) -> Array:
-        """Arms that are now correct, that is, within `tolerance` of the best, ``(R, K)`` bool."""
+        """Arms that are now correct: their mean is within `tolerance` of the best mean, ``(R, K)`` bool."""
         slack = 1e-12 if self.tolerance else 0.0  # of a difference of means that is rounded
         return self.arms.gap(self.book.rounds) <= self.tolerance + slack
 

@@ -35,7 +35,7 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
 
 @jit
 def named_rows(ballots, good, weights):
-    """Return each agent's `naming_accuracy`, and its share in the mean over the agents that cast most votes.
+    """Return each agent's `naming_accuracy`, and each agent's share in the mean over agents with the most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
     votes, and 0 for all others.
@@ -69,7 +69,7 @@ def named_rows(ballots, good, weights):
 
 
 def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """Return `naming_accuracy` for c observed agents: its mean over random groups, and for those with the most votes.
+    """Return `naming_accuracy` averaged over random groups of c agents, and for the c agents with the most votes.
 
     Parameters
     ----------

@@ -13,11 +13,11 @@ from hushbandits.core.random.philox import fill
 
 
 class VoteWindow(Channel):
-    """Channel that sums the votes of at least `batch_window` activations by at least `min_cohort` different agents.
+    """Channel that sums votes over windows of activations; each window has at least `min_cohort` different agents.
 
-    Every agent that acts takes part, with zeros if it casts no vote.  A vote counts once: an agent remembers its
-    votes.  When no agent is left to act, a window with enough agents closes early; the sum of any other window is
-    never released.
+    A window has at least `batch_window` activations.  Every agent that acts takes part, with zeros if it casts no vote.
+    A vote counts once: an agent remembers its votes.  When no agent is left to act, a window with enough agents closes
+    early; the sum of any other window is never released.
 
     Parameters
     ----------

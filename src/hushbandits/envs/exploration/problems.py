@@ -39,7 +39,7 @@ def problem_arms(
     drift: float | None,
     **rest: Any,
 ) -> Arms:
-    """Return the arms of the problem named `problem`; `means`, `rewards` and `drift` replace its own if given.
+    """Return the arms of the problem named `problem`; `means`, `rewards` and `drift`, if given, replace the problem's.
 
     Arms beyond a problem's ten repeat its last mean.
 

@@ -124,7 +124,7 @@ class ExplorationTask(VotePicture):
         _count_set(obs.active_agents, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
 
     def earned(self, before: Observation) -> Array:
-        """Return −1/`horizon` for every agent of a run whose round was counted, otherwise 0, ``(R, M)``."""
+        """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
         return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
 
     def words(self, action: Array) -> Message | None:
@@ -153,9 +153,9 @@ class ExplorationTask(VotePicture):
 
 @jit
 def _sets(vote, obs, active, own, arms):
-    """Return the bits of pulled arms and of votes, ``(R, M, 2K)``, for agents that vote against arm `vote` or none.
+    """Return the bits of pulls and votes, ``(R, M, 2K)``, if each agent votes against arm `vote` (K: against none).
 
-    It pulls the arms of 𝒦 that it has not voted out.
+    An agent pulls the arms of 𝒦 that it has not voted out.
     """
     runs, agents, _ = obs.shape
     sets = np.zeros((runs, agents, 2 * arms), np.int8)

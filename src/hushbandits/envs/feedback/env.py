@@ -32,7 +32,7 @@ _REPORT = {"reward": Field(), "n": Field(dtype="i8")}
 
 
 class Feedback(Env):
-    """Env of M independent servers, which receive the rewards of T users each through a privacy protocol (R, S, A).
+    """Env of M independent servers, each of which receives the rewards of T users through a privacy protocol (R, S, A).
 
     A server prescribes arm a to a block of n new users.  Each of them pulls it once; the wrappers carry the rewards
     to the server: local randomizer R, secure function S, analyzer A.  The server itself sees no reward.

@@ -87,7 +87,7 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
 
 
 def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
-    """Return the features of a line as a dict; `words` are its words after the relevance."""
+    """Return the features of a line as a dict; `words` are the line's words after the relevance."""
     if words and words[0].startswith("qid:"):
         if not words[0][4:].isdecimal():
             raise ValueError(f"{where}: {shown(words[0])} is not qid:number")

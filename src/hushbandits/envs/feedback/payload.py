@@ -26,7 +26,7 @@ def one_by_one(name: str, protocol: str | None, env: World) -> None:
 
 
 class ShuffledUsers(Channel):
-    """Channel that shuffles every block uniformly; users are anonymous already."""
+    """Channel that shuffles the messages of every block uniformly; messages never name their user."""
 
     cohort = "of a block"
     _rngs: list[np.random.Generator]
@@ -138,7 +138,7 @@ class Blocks(Payload):
 
     @classmethod
     def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
-        """Raise ``ValueError`` if wrapper `name` must apply `verb` before a wrapper that precedes it."""
+        """Raise ``ValueError`` if an earlier wrapper prevents wrapper `name` from applying `verb`."""
         if verb in ("map", "replace", "encode") and "modulus" in fields:
             raise ValueError(f"{name} needs raw rewards, but an earlier wrapper has encoded them: put {name} first")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
@@ -161,7 +161,7 @@ class Blocks(Payload):
         return self.with_fields(reward=self["reward"].map(function))
 
     def clip(self) -> Self:
-        """Clip every user's reward to [0, 1], if some may lie outside."""
+        """Clip every user's reward to [0, 1], if some rewards may lie outside [0, 1]."""
         return self if self["reward"].inside() else super().clip()
 
     def add(self, noise: Callable[[int], Noise], stream: Rngs) -> Self:

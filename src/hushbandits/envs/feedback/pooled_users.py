@@ -1,4 +1,4 @@
-"""Pools of users with identically distributed rewards, of which only the sum is sampled."""
+"""Pools of users with identically distributed rewards; only the sum of their rewards is sampled."""
 
 from __future__ import annotations
 

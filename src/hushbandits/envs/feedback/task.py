@@ -60,7 +60,7 @@ class FeedbackTask(BlockPicture):
         return pair
 
     def _mask(self, width: int, always: int | list[int]) -> Array:
-        """Return the mask ``(R, M, width)``: all choices for servers that have users left, else those in `always`."""
+        """Return the mask ``(R, M, width)``; servers without users left may choose only from `always`."""
         mask = np.empty((*self._seats.shape, width), bool)
         mask[:] = self.observations[..., self.layout["acts"]] > 0
         mask[..., always] = True
@@ -107,7 +107,7 @@ class FeedbackTask(BlockPicture):
         return mean * ((self._served - self._before) / self.core.horizon)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Write to the observations which servers act in a step with phase 1: those that have users left.
+        """Mark in the observations which servers act: in a step with phase 1, all servers that have users left.
 
         Servers never send messages.
         """

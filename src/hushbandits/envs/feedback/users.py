@@ -60,7 +60,7 @@ class Cohort(ABC):
 
     @abstractmethod
     def drop(self, rate: Array | float, rngs: Rngs) -> Cohort:
-        """Drop each user with probability `rate`, a number or ``(R, M)``."""
+        """Drop each user with probability `rate`, a number or an array ``(R, M)``."""
 
     @abstractmethod
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Cohort:

@@ -72,7 +72,7 @@ class Near(NamedTuple):
 
 @jit
 def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
-    """Search from each agent from `first` on, until `found` is full.
+    """Search from one agent after another, beginning with agent `first`, until `found` is full.
 
     Return the next agent, and the number of pairs (agent, found agent).
     """

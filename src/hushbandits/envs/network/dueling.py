@@ -10,12 +10,12 @@ import numpy as np
 from hushbandits.core import Arms, Array, Standing, Streams, draw_locations, real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
-#: P(first beats second) by their distance in rank.
+#: P(first wins against second) by their distance in rank.
 _RANKED = tuple(tuple(0.5 + 0.1 * (j - i) for j in range(5)) for i in range(5))
 
 
 def condorcet_winner(preferences: Array) -> int:
-    """Return the Condorcet winner, the arm that beats every other arm with probability above ½.
+    """Return the Condorcet winner, the arm that wins against every other arm with probability above ½.
 
     Raises
     ------
@@ -32,9 +32,9 @@ def condorcet_winner(preferences: Array) -> int:
 
 
 class DuelingArms(Arms):
-    """Pairs of A arms as K = A² arms: pair ``i·A + j`` has reward 1 if arm i beats arm j.
+    """Pairs of A arms as K = A² arms: pair ``i·A + j`` has reward 1 if arm i wins against arm j.
 
-    A pair costs ``(P(w beats i) + P(w beats j))/2 − ½`` with w the Condorcet winner: 0 for w against itself.
+    A pair costs ``(P_wi + P_wj)/2 − ½``: P_wi is the probability that the Condorcet winner w wins against arm i.
     """
 
     words = ("pair", "P(first wins)")
@@ -68,13 +68,13 @@ class DuelingNetwork(CoopNetwork):
 
     Source: Howson et al. 2024, section 4.3.
 
-    An action is the pair ``first·A + second``; its reward is 1 if the first one wins.  Everything else, including the
+    An action is the pair ``first·A + second``; its reward is 1 if the first arm wins.  Everything else, including the
     report, is as in `CoopNetwork` with A² arms.
 
     Parameters
     ----------
     preferences : (A, A) sequence
-        P(i beats j), with ``P_ij + P_ji = 1``, ½ on the diagonal and a Condorcet winner.
+        P(i wins against j), with ``P_ij + P_ji = 1``, ½ on the diagonal and a Condorcet winner.
     **rest
         As in `CoopNetwork`, without the parameters of its arms (`means`, `n_arms`, `rewards`, `drift`,
         `n_change_points`).
@@ -88,7 +88,7 @@ class DuelingNetwork(CoopNetwork):
 
     Notes
     -----
-    ``regret``: ``Σ (Δ_i + Δ_j)/2`` with ``Δ_i = P(w beats i) − ½`` (Zoghi et al. 2014).
+    ``regret``: ``Σ (Δ_i + Δ_j)/2`` with ``Δ_i = P_wi − ½`` for the Condorcet winner w (Zoghi et al. 2014).
 
     Examples
     --------

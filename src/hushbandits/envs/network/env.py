@@ -166,7 +166,7 @@ class CoopNetwork(Rounds):
 
     @property
     def reductions(self) -> tuple[str, ...]:
-        """Return the inherited reductions, and ``"mix"`` if messages reach only neighbours, in one round.
+        """Return the inherited reductions, and ``"mix"`` if messages reach only neighbours, within one round.
 
         ``"mix"`` also needs the field ``sender``, routing ``"flood"``, and copies of a message that cannot differ.
         """
@@ -264,7 +264,7 @@ class CoopNetwork(Rounds):
 
 
 def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
-    """Return whether `wrapper` only drops reports or (unless `only_drops`) replaces rewards, whatever the content."""
+    """Return whether `wrapper` only drops reports or, unless `only_drops`, replaces rewards, both at random."""
     cls = type(wrapper)
     if wrapper.drop_prob is not None:
         return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver

@@ -47,7 +47,7 @@ class NetworkTeam(Team):
     made: Callable[..., Loops] = staticmethod(compiled)
 
     def begin(self, env: World, rng: Streams) -> tuple[object, ...]:
-        """Return the initial state of the runs of `rng` in `env`, a named tuple."""
+        """Return the initial state, a named tuple, of the runs with the random streams `rng`."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
@@ -83,7 +83,7 @@ class NetworkTeam(Team):
         return {**said, "sent": np.full(reward.shape, self._t > self.quiet)}
 
     def receive(self, inbox: Inbox) -> None:
-        """Pass the inbox to the rules in the form that ``rules.takes`` names; teams that read single posts override it.
+        """Pass the inbox to the rules in the form ``rules.takes``; teams that read single posts override this method.
 
         Raises
         ------
@@ -206,7 +206,7 @@ _PHASES = ("act", "compose", "receive")
 
 
 def _ruled(team: NetworkTeam) -> bool:
-    """Return whether no subclass or instance overrides a phase without overriding the rules."""
+    """Return whether neither the instance nor a class below the one that defines the rules overrides a phase."""
     classes = [vars(cls) for cls in type(team).__mro__]
     first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_PHASES)}
     return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _PHASES)

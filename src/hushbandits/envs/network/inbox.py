@@ -248,7 +248,7 @@ class SlotInbox(Inbox):
         return self._gathered(ring.values[field], ring.held if ring.fields[field].latest else ring.sent)
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return `field` of one `sender`'s message per run at each agent that it reaches this round, and a mask.
+        """Return the values of `field` that agents receive from each run's `sender` in this round, and a mask.
 
         Parameters
         ----------
@@ -270,9 +270,9 @@ class SlotInbox(Inbox):
         return self._ring.values[field][index], (lag > 0) & (posted >= 1) & self._ring.sent[index]
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        """Return the values of `field` that reached one `receiver` per run, ``(R, S, …)``.
+        """Return the values of `field` that reached the `receiver` of each run, ``(R, S, …)``, and a mask.
 
-        The mask, ``(R, S)``, marks the slots that hold one.
+        The mask, ``(R, S)``, marks the slots that hold a value.
         """
         self._needs_event(field)
         _, n, m = self._ring.sent.shape

@@ -110,7 +110,7 @@ class LossyTransport:
 
 
 class LossyInbox(SlotInbox):
-    """The inbox of lossy transport: slots hold messages, nearest first; a state lasts until a newer one arrives."""
+    """The inbox of lossy transport: slots hold messages, nearest first; newer states replace older states."""
 
     several = True
     mix = Inbox.mix  # copies arrive over many paths: a round has no average
@@ -166,7 +166,7 @@ class LossyInbox(SlotInbox):
         return self._arranged(self._shown(field)).copy()
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
-        """Return `field` of the newest post of one `sender` per run that reached each agent this round, and a mask."""
+        """Return the newest `field` values that agents receive from each run's `sender` in this round, and a mask."""
         self._needs_event(field)
         runs, m, _ = self._shape
         mine = self._sender == self._agents("sender", sender, runs, m)[:, None, None]

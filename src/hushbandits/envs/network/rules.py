@@ -22,11 +22,11 @@ def standard_report(state, values, now, r, arms, rewards):
 
 @jit
 def nothing(state, r, heard, t):
-    """Ignore received messages: the `receive` rule of agents that send none or only average."""
+    """Ignore received messages, as the `receive` rule of agents that send no messages or only average them."""
 
 
 class Rules(NamedTuple):
-    """The compiled functions that define all agents of a run; each takes the team's `state` first.
+    """The compiled functions that define all agents of a run; their first argument is the team's `state`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
         ``"mix"``: the posts, (R, M, K, 2).  The array ``state.sums`` of that shape has been averaged with the
         neighbours' by the weights ``state.matrix``, (G, M, M).
         ``"states"``: (M, K, 2) counts, and means times counts, of the latest state of every sender (`STATES`), and of
-        the agent's own where it is told it.
+        the agent's own where the agent receives it.
     post : (state, values, now, r, arms, rewards)
         After `learn`: write all agents' messages to ``values[i][now, r]``, field by field.
     fields : tuple of str
@@ -75,7 +75,7 @@ class Books(NamedTuple):
 
 
 class Fates(NamedTuple):
-    """Data of wrappers for compiled rounds: which posts are sent, which rewards they replace, and states."""
+    """Effects of wrappers in compiled rounds: which posts are sent, which rewards are replaced, and data for states."""
 
     kept: Array  # (rounds, R, M) bool whether it is sent, or (0, R, M): all are
     reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged

@@ -105,7 +105,7 @@ class Places:
 
     @cached_property
     def trees(self) -> tuple[Array, Array]:
-        """Adjacency and hop distances of each graph, or with tree routing of its tree, each ``(G, M, M)``."""
+        """Adjacency and hop distances, each ``(G, M, M)``, of each graph or, with tree routing, of the graph's tree."""
         if self._routing == "flood":
             return self.adjacency, self.distance
         trees = [shortest_path_tree(*of) for of in zip(self.adjacency, self.distance, self.root, strict=True)]

@@ -243,7 +243,7 @@ class Rounds(Env):
         return {"arm": self._arm, "reward": self.own_reward}
 
     def _counted(self, message: Payload) -> Payload:
-        """Count the round, and return `message` with nothing sent in runs that are over."""
+        """Count the round, and return `message` without the messages of runs that are over."""
         if not self._abreast:
             message = message.with_fields(sent=message["sent"] & self._live[:, None])
         self._t = self._t + self._live
