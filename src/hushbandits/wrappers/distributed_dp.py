@@ -20,7 +20,7 @@ from hushbandits.wrappers.mechanism import ALONE, SIZES, Mechanism
 
 
 class _Distributed(Mechanism):
-    """Base class of the distributed mechanisms, whose guarantee relies on a secure function after them."""
+    """Base class of the distributed mechanisms, whose guarantee needs a secure function as a later wrapper."""
 
     source = ""
 
@@ -57,7 +57,7 @@ class DiscreteLaplace(_Distributed):
         return plans.distributed_pure(n, self.epsilon, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """Return the block's cost: ε, or more if so few users survive that less than the planned noise is left."""
+        """Return a block's cost: ε, or more if the survivors' noise is less than the planned noise."""
         return polya_price(self.planned(n), self.epsilon, survivors)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
@@ -103,7 +103,7 @@ class Skellam(_Distributed):
         return Spent(divergence.to_epsilon(curve, self.delta), self.delta, curve, partial(self.seen, n, survivors))
 
     def _together(self, horizon: int, times: int, delta: float) -> float:
-        """Return ε at δ of `times` blocks.
+        """Return the composed ε of `times` blocks at δ.
 
         It comes from the pointwise largest profile of the checked block sizes and their Gaussian limit.
         """

@@ -14,7 +14,7 @@ from hushbandits.wrappers.huber import drawn
 
 
 def swapped(means: Array) -> Array:
-    """Return `means` (R, K) in which the second-best arm has the best mean, and the best arm the third-best mean.
+    """Return `means` (R, K), but with the best mean at the second-best arm and the third-best mean at the best arm.
 
     With two arms, both change places.
 

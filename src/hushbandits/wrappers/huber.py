@@ -14,7 +14,7 @@ from hushbandits.core.random.rewards import Uniform
 
 
 def drawn(rngs: list[np.random.Generator], n: int, fraction: float) -> Array:
-    """Return which of n agents are Byzantine in each run, ``(R, n)``: `fraction` of them, rounded down."""
+    """Return which agents are Byzantine in each run, ``(R, n)``: ⌊`fraction`·n⌋ random ones of n agents."""
     out = np.zeros((len(rngs), n), bool)
     for row, rng in zip(out, rngs, strict=True):
         row[rng.permutation(n)[: math.floor(fraction * n)]] = True
@@ -77,7 +77,7 @@ class Huber(Wrapper):
         return message.replace(self._rate, self.law, self.location, self._stream)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
-        """Return whether each copy forwarded by an agent in `relay` is changed, and its new value, each ``(n,)``."""
+        """Return which of the copies that agents `relay` forward are changed, and the new values, each ``(n,)``."""
         coin, u = self._relays[run].random((len(relay), 2)).T
         hit = self.byzantine[run, relay] & (coin < self.rate)
         drawn = np.zeros(len(relay))

@@ -18,7 +18,7 @@ _LARGEST = 20.0
 
 
 class LocalBernoulli(LocalNoise):
-    """Wrapper that replaces a reward x by a bit with ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``, before agents see it.
+    """Wrapper that shows agents, in place of a reward x, a bit with ``P(1 | x) = (x(e^ε − 1) + 1)/(e^ε + 1)``.
 
     The agents themselves see only the bit, so their actions and messages depend on bits alone.  A bit's mean is
     ``½ + (μ − ½)(e^ε − 1)/(e^ε + 1)``; regret still counts the arms' own means.  Source: Ren, Zhou, Liu & Shroff 2020,

@@ -1,4 +1,4 @@
-"""Local DP in the feedback setting, in which each user adds noise that alone protects the reward."""
+"""Local DP in the feedback setting, in which a user's noise protects the reward without other users' noise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LocalDiscreteLaplace(Standalone):
 
 
 class LocalTruncated(LocalDiscreteLaplace):
-    """Local (ε, δ)-DP: every user adds discrete Laplace noise that is truncated at B.
+    """Local (ε, δ)-DP: every user adds discrete Laplace noise that is truncated at a bound B.
 
     ``g = ⌈ε√n⌉``, scale g/ε, and B the smallest whose last g values have probability at most δ.  Source: Geng, Ding,
     Guo & Kumar 2020 cut off the Laplace law; on the integers, with B computed from δ, it is our own.

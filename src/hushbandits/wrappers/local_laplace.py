@@ -29,7 +29,7 @@ def reports(env: World) -> Run | None:
 
 @lru_cache(maxsize=256)
 def _together(epsilon: float, quantization_levels: int | None, times: int, delta: float) -> float:
-    """Return ε at δ of `times` reports with Laplace noise."""
+    """Return the composed ε of `times` reports with Laplace noise at δ."""
     if quantization_levels is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
     profile = divergence.discrete_laplace_profile(quantization_levels / epsilon, quantization_levels)
@@ -109,7 +109,7 @@ class LocalLaplace(LocalNoise):
         return {**fields, "reward": Field(low=-self.noise_range, high=1.0 + self.noise_range)}
 
     def _first(self, env: World) -> bool:
-        """Return whether agents see only noisy rewards, so that all messages depend on these alone."""
+        """Return whether agents see only noisy rewards, so that all messages depend on noisy rewards alone."""
         return self.own_feedback == "private" and env.message_class.identified_senders
 
     @property

@@ -137,7 +137,7 @@ class Mechanism(Privatizer):
         return bool(self.invalid_reason(env)) or not math.isfinite(self._calibrated(env)[0].epsilon)
 
     def price(self, n: int, survivors: int) -> Spent:
-        """Return the privacy cost of a block planned for `n` users to each of the `survivors`.
+        """Return the privacy cost to each of the `survivors` of a block planned for `n` users.
 
         By default (ε, δ), for mechanisms that do not rely on other users' noise (`hidden_by`).
         """
@@ -154,7 +154,7 @@ class Mechanism(Privatizer):
         return {"g": plan.g, "noise": repr(plan.noise)}
 
     def sure(self, n: int) -> int:
-        """Return the number of users, of `n` planned ones, to which a block's noise is calibrated."""
+        """Return the number of users to which the noise of a block planned for `n` users is calibrated."""
         few = self.min_participants
         return min(n, few if isinstance(few, int) else max(1, math.floor(few * n)))
 
@@ -163,7 +163,7 @@ class Mechanism(Privatizer):
         return n - plans.ceiling(self.honest * n)
 
     def planned(self, n: int) -> Plan:
-        """Return `plan`, computed once per block size `n`."""
+        """Return the result of `plan` for block size `n`, which is computed only once."""
         if (known := self._plans.get(n)) is None:
             known = self._plans[n] = self.plan(n)
         return known
@@ -216,7 +216,7 @@ class Mechanism(Privatizer):
         return isinstance(wrapper, SecureFunction)
 
     def release(self, n: int, survivors: int) -> Release | None:
-        """Return what an observer learns from a block with `survivors` of `n` planned users; ``None`` without noise.
+        """Return the release of a block with `survivors` of `n` planned users to an observer; ``None`` without noise.
 
         By default the survivors' noise on a sum of sensitivity g, or a user's own where that alone hides it.
         """
@@ -280,7 +280,7 @@ class Mechanism(Privatizer):
         return claim
 
     def _lost(self, env: World, secure: SecureFunction | None) -> str:
-        """Return the reason why fewer users may be left than the noise is calibrated to; ``""`` if none can be lost."""
+        """Return why a block may keep fewer users than its noise is calibrated to; ``""`` without a reason."""
         before = env.wrappers if secure is None else env.wrappers[: env.wrappers.index(secure)]
         losing = {w.name: lost for w in before if w.name != self.name and (lost := w.max_drop_fraction) > 0}
         if secure is not None:
@@ -370,7 +370,7 @@ class Mechanism(Privatizer):
 
 
 class Standalone(Mechanism):
-    """Base class of mechanisms whose guarantee relies on one user's noise, or on a trusted server's."""
+    """Base class of mechanisms whose guarantee relies on one user's noise, or on a trusted server's noise."""
 
     def __init__(
         self, epsilon: float = 1.0, confidence: float | str = 0.1, *, noise: str = "simulated", name: str | None = None

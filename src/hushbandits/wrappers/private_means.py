@@ -52,7 +52,7 @@ def _post_all(own, arms, rewards, uniforms):
 
 
 class PrivateMeans(Wrapper):
-    """Wrapper that replaces reports by ``⟨v̂, n⟩``, per arm a private mean and the pull count (Dubey & Pentland 2020).
+    """Wrapper that replaces reports by ``⟨v̂, n⟩``, each arm's private mean and pull count (Dubey & Pentland 2020).
 
     The source keeps exact sums; when an arm's count n reaches a release count (`release_counts`) it publishes
     ``v̂ = s/n + Lap(n^(v/2−1))`` and carries that value on until the next release.  Before the first release
@@ -163,7 +163,7 @@ class PrivateMeans(Wrapper):
         return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Count each agent's pull; if the arm's count is a release count, release a private mean (algorithm 1)."""
+        """Count each agent's pull, and release a private mean if the arm's count is a release count (algorithm 1)."""
         # one uniform per agent and round, released or not: the random stream never shifts
         _post_all(self._own, message["arm"], message["reward"], self._stream.next())
         kept = {name: value for name, value in message.items() if name not in ("arm", "reward")}

@@ -21,7 +21,7 @@ _ROOM = 1 << 62  # sums of residues are reduced after they are added
 
 
 class Played(Wrapper):
-    """Base class of secure functions, which are ideal or play a cryptographic `protocol`."""
+    """Base class of secure functions, which are ideal or run a cryptographic `protocol`."""
 
     protocol: str | None = None
     _play: Batches | Cohorts  # with a protocol: its parties
@@ -157,7 +157,7 @@ class SecAgg(Passage, SecureFunction):
         return cast(Channel, env.message_class.sealed(self, env))
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Return the sum of `vectors` mod m by the protocol, and the mask of the rows in it.
+        """Return the sum of `vectors` mod m by the protocol, and the mask of the rows in the sum.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class SecAgg(Passage, SecureFunction):
         return 0.0 if self.protocol is None else float(self._how.loses)
 
     def needed(self, env: World) -> Callable[[int], int] | None:
-        """Return a function that maps n to the number of users needed for the sum of a block of n.
+        """Return a function that maps a block size n to the number of users that the block's sum needs.
 
         ``None``: the mechanism before it counts on all (``min_participants=1.0``), or there is none.
         """

@@ -1,4 +1,4 @@
-"""Shuffle, a shuffler between senders and receivers, and its base class."""
+"""`Shuffle`, the wrapper that shuffles messages between senders and receivers, and its base class."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Mixed(Played):
 
     @property
     def shuffler(self) -> tuple[str, ...]:
-        """Return the trust assumptions that users of the shuffler make."""
+        """Return the assumptions under which the shuffler hides senders."""
         return ("an honest shuffler",) if self.protocol is None else mixed_words(self.n_mixes, self.insecure_seed)
 
 
@@ -125,7 +125,7 @@ class Shuffle(Mixed, Passage):
         return self._play.order(run, messages)
 
     def add_up(self, run: int, vectors: Array, modulus: int) -> tuple[Array, Array]:
-        """Send votes through the mixes, and return their sum and the mask of the rows in it.
+        """Send votes through the mixes, and return the sum and the mask of the rows in the sum.
 
         Parameters
         ----------

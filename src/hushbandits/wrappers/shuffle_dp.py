@@ -111,7 +111,7 @@ class ShuffledNoise(Mechanism):
         return plans.distributed_pure(n, self._share, self._p, self.sure(n))
 
     def price(self, n: int, survivors: int) -> Spent:
-        """Return the cost of a block: that of the remaining noise plus that of the shuffled sum."""
+        """Return a block's cost: the cost of the remaining noise plus the cost of the shuffled sum."""
         bits = self.planned(n).noise
         if isinstance(bits, plans.ExtraBits):
             lost = survivors < n
