@@ -56,7 +56,7 @@ class Identifier(VotingTeam):
 
 
 class AdaPTT(Identifier):
-    """AdaP-TT with the empirical stopping threshold of its authors' experiments (Azize et al. 2023).
+    """AdaP-TT with the empirical stopping threshold from the experiments of Azize et al. 2023.
 
     After one pull of each arm, with N_a pulls in closed phases, s_a of them in the last, and P_a in the open one: the
     leader is ``B = argmax μ̃_a + ln n/(εs_a) + √(ln n/(2s_a))``, n = Σ N_a; the challenger ``C = argmin (μ̃_B − μ̃_j +
