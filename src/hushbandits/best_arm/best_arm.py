@@ -1,4 +1,4 @@
-"""The table of fixed-confidence best-arm identification routines, and a function that runs one routine."""
+"""The table of routines that identify the best arm at fixed confidence, and a function that runs one routine."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> 
 
 @jit
 def eliminate(mean, active, width):
-    """Drop from `active` each arm whose ``mean + width`` is below the best ``mean − width``; return the number left.
+    """Drop from `active` each arm whose ``mean + width`` is below the best ``mean − width``; return how many are left.
 
     Examples
     --------
