@@ -50,7 +50,7 @@ class Outcomes(NamedTuple):
 
 
 def open_votes(env: World, runs: int) -> VoteState:
-    """Return a `VoteState` for `runs` runs, whose values `open_rows` then sets."""
+    """Return a `VoteState` for `runs` runs; `open_rows` sets the values."""
     weights, n, k = env.weights, env.n_agents, env.n_arms
     vote_cost, round_cost = env.costs
     return VoteState(
@@ -102,7 +102,7 @@ def accumulate(weights, pool, cumulative):
 
 @jit
 def draw_agent(cumulative, u):
-    """Return the first agent whose cumulative weight exceeds ``u`` times the total; its weight is positive."""
+    """Return the first agent whose cumulative weight exceeds ``u`` times the total; the agent's weight is positive."""
     target = u * cumulative[-1]
     low, high = 0, cumulative.size - 1
     guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool

@@ -79,7 +79,7 @@ class LossyTransport:
         set_rows(self, rows, _rngs=rng.generators(EDGES))
 
     def carry(self, message: Payload) -> LossyInbox:
-        """Add a round's posts, forward every copy that is due by one hop, and return the inbox."""
+        """Add a round's posts, forward by one hop every copy that is due, and return the inbox."""
         ring, runs = self.ring, len(self.transmissions)
         ring.post(message)
         self._seen[ring.t % ring.depth] = np.eye(self._seen.shape[3], dtype=bool)
