@@ -36,7 +36,7 @@ class _Distributed(Mechanism):
 
 
 class DiscreteLaplace(_Distributed):
-    """Distributed pure DP: every user adds a difference of Pólya samples, and the sum is discrete Laplace.
+    """Distributed pure DP: every user adds a difference of Pólya samples, and all differences sum to discrete Laplace.
 
     For n users: ``g = ⌈ε√n⌉``, ``η = γ⁺ − γ⁻`` with γ ~ Pólya(1/n, e^(−ε/g)), ``τ = ⌈(g/ε) ln(2/p)⌉``,
     ``m = ng + 2τ + 1``.  Source: Chowdhury & Zhou 2023, theorem 1.
@@ -130,7 +130,7 @@ class Skellam(_Distributed):
 
 
 class DiscreteGaussian(Skellam):
-    """Distributed concentrated DP: every user adds a discrete Gaussian of σ² = g²/(nε²), ``g = ⌈sε√n⌉``.
+    """Distributed concentrated DP: every user adds a discrete Gaussian with σ² = g²/(nε²), ``g = ⌈sε√n⌉``.
 
     Their sum is not a discrete Gaussian, but close to one: ½ε̄²-zCDP with ε̄ a little above ε
     (`privacy.divergence.concentrated_sum`).  Source: Chowdhury & Zhou 2023, theorem 4; Kairouz, Liu & Steinke 2021.

@@ -15,7 +15,7 @@ from hushbandits.wrappers.secagg import Passage, Played
 
 
 class Mixed(Played):
-    """Base class of shufflers: an ideal one, or a mix cascade with ``protocol="mixnet"``.
+    """Base class of shufflers, which are ideal or, with ``protocol="mixnet"``, mix cascades.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Mixed(Played):
 
 
 class Shuffle(Mixed, Passage):
-    """Wrapper that shuffles messages, so that receivers learn only their multiset.
+    """Wrapper that shuffles messages, so that receivers learn only the multiset of messages.
 
     Network: each receiver's arrivals of a round in a uniform order, without senders and delays (an agent that needs
     senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
