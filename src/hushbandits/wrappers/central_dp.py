@@ -75,6 +75,6 @@ class CentralLaplace(Standalone):
         noise, source = "Lap(1/ε) on the sum", "Sajed & Sheffet 2019"
         if self.discrete:
             noise, source = "Lap_ℤ(g/ε) on the encoded sum", "Chowdhury & Zhou 2023, theorem 5"
-        view = "whoever sees the decoded sums; the server itself is trusted with the rewards"
+        view = "the reader of the decoded sums; the server itself is trusted with the rewards"
         text = f"{noise} of a block, ε = {self.epsilon:g}, added by the server"
         return (self._promise(text, view, source, ("a trusted server",)),)

@@ -30,7 +30,7 @@ class _Distributed(Mechanism):
         sure = (
             f"{present} take part and add their noise",
             "the secure function reveals the modular sum only",
-            f"no user tells the server its own noise {ALONE}",
+            f"no user reveals its own noise to the server {ALONE}",
         )
         return self._promise(mechanism, "the server alone: modular sums of blocks", self.source, sure)
 

@@ -73,7 +73,8 @@ class LocalLaplace(LocalNoise):
         rewards.  A user who comes once learns from nothing.
     quantization_levels : int, optional
         G ≤ 2²⁴ε (else ``ValueError``: 53 random bits leave gaps in its support): rewards are rounded to multiples of
-        1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default noise is a double, whose last bits tell on it.
+        1/G and get ``Lap_ℤ(G/ε)/G``, the discrete mechanism.  By default, noise is a double, whose last bits may
+        reveal the reward.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class ShuffledNoise(Mechanism):
         if self.shuffle == "binary-sum":
             source = "exact divergence of the binomial" if self.calibrate == "exact" else "Tenenbaum et al. 2021"
             text = f"binomial noise bits on a block's binary sum, {self.calibrate} calibration"
-            sure = *shuffler, "all planned users take part", f"no user tells the server its bits {ALONE}"
+            sure = *shuffler, "all planned users take part", f"no user reveals its bits to the server {ALONE}"
             inputs = Adjacency("one user's bit replaced; a user takes part once", "reward")
             claim = self._promise(text, "the server alone: shuffled bits of blocks", source, sure)
             return (replace(claim, adjacency=inputs),)
@@ -158,5 +158,5 @@ class ShuffledNoise(Mechanism):
         some = f"at least min_participants={self.min_participants:g}"
         present = "all planned users" if self.counts_on_all else some
         text = f"Lap_ℤ on a block's sum as n Pólya shares: {total}, ε = {self.epsilon:g}"
-        sure = secure, *shuffler, f"{present} take part", f"no user tells the server its own messages {ALONE}"
+        sure = secure, *shuffler, f"{present} take part", f"no user reveals its own messages to the server {ALONE}"
         return (self._promise(text, "the server alone: shuffled messages of blocks", source, sure),)

@@ -65,7 +65,7 @@ class GraphPicture(Picture):
         crossed, edges, regret = arriving(core)[0], int(core.adjacency[0].sum()) // 2, core.metrics()["agent_regret"][0]
         return [
             *lines,
-            f"told in this round: {int(crossed.sum())} reports over {edges} edges, at most {crossed.max()} over one",
+            f"sent in this round: {int(crossed.sum())} reports over {edges} edges, at most {crossed.max()} over one",
             f"regret per agent {regret.mean():.1f}, most agent_{regret.argmax()}",
         ]
 
@@ -84,7 +84,7 @@ class GraphPicture(Picture):
             "white: no pull yet" if self.arm is None else "",
             "square: byzantine" if bad.any() else "",
             dots,
-            "thicker edge: more was told along it",
+            "thicker edge: more messages crossed it",
             f"★ the best {noun}",
         )
 
@@ -120,8 +120,8 @@ class GraphPicture(Picture):
         hues = [_NO_ARM if k < 0 else shades[k] for k in named_arm[via, to]]
         axes.scatter(where[:, 0], where[:, 1], s=area, c=hues, edgecolors="white", linewidths=0.3, zorder=2)
         if (named_arm < 0).all():
-            return "dot: messages told along an edge"
-        return "dot: reports told along an edge, in the colour of the arm that most name"
+            return "dot: messages sent along an edge"
+        return "dot: reports sent along an edge, in the colour of the arm that most name"
 
 
 def _diameter(place: Array) -> float:
