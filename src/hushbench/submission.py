@@ -137,7 +137,7 @@ class Submission:
 
 
 def check_agent(agent: hb.Component, digest: str) -> None:
-    """Raise ``ValueError`` unless parameters are numbers and the label is that of `entry`, in printable ASCII.
+    """Raise ``ValueError`` if a parameter is no number, the label is not the agent's name in ASCII, or the digest is bad.
 
     The label of a user-defined agent must not read like the name of a built-in one.
 

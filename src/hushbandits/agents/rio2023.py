@@ -82,7 +82,7 @@ class CorruptedElimination(VotingTeam):
         self.xi = real("xi", xi, 0, 1, closed="low")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require that votes are lost at rate ξ, ⌊ln δ/ln η_ξ⌋ + 1 votes remove an arm, and finished agents leave."""
+        """Require an env that loses votes at rate ξ, counts with the paper's threshold, and drops agents that finish."""
         return Requirements(
             env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
         )

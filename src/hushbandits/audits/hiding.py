@@ -1,4 +1,4 @@
-"""Checks that secure functions hide the order and the senders of messages, and sums over too few senders."""
+"""Checks of secure functions: they must hide senders, the order of messages, and sums over too few senders."""
 
 from __future__ import annotations
 

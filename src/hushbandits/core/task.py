@@ -300,7 +300,7 @@ class RLTask(ABC):
         self.observations[..., self.layout["speaks"]] = talk
 
     def unmasked(self, space: Space) -> Coding:
-        """Return an encoding of actions in `space` that decodes nothing and allows every action."""
+        """Return the encoding in which actions of `space` are used as they are, and every action is allowed."""
         return Coding(space, self._as_is, self._all)
 
     def _as_is(self, action: Stacked) -> Stacked:

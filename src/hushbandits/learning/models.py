@@ -85,7 +85,7 @@ def widths_of(layers: object) -> list[int]:
 
 
 class Gradient:
-    """A Stable-Baselines3 model in training; `logs` is one of the library's loggers."""
+    """A Stable-Baselines3 model in training, which logs to `logs`."""
 
     checkpoint = "checkpoint.zip"
 

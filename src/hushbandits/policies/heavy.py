@@ -1,4 +1,4 @@
-"""Robust UCB for heavy-tailed rewards with E |X|^(1+e) ≤ u (Bubeck, Cesa-Bianchi & Lugosi 2013).
+"""Robust UCB for heavy-tailed rewards with a known bound on a moment (Bubeck, Cesa-Bianchi & Lugosi 2013).
 
 Before play t each estimate holds at confidence ``1 − t⁻²``; the index adds the estimator's radius at it.
 """

@@ -1,4 +1,4 @@
-"""Contract tests of an env, agent, policy or wrapper, one for each ``--of``."""
+"""Contract tests of the envs, agents, policies and wrappers that ``--of`` names."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Configuration:
 
     @cached_property
     def world(self) -> tuple[int, str] | None:
-        """Return the master seed and the seed text; if both agree, run r of two configurations has the same seed."""
+        """Return the master seed and the seed text; configurations that share both have the same seed in run r."""
         if self.seed_source is not None or self.seed is None:
             return self.seed_source
         return self.seed, self.cell.shared_runs

@@ -17,7 +17,7 @@ BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of `run` and `evaluate`, which change no metric at the end of a run.
+    """Options of `run` and `evaluate`; none of them changes the final metrics of a run.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ _PHASES = ("act", "compose", "receive")
 
 
 def _ruled(team: NetworkTeam) -> bool:
-    """Return whether neither the instance nor a class below the one that defines the rules overrides a phase."""
+    """Return whether the class that defines `rules` also has the last word on every phase of `team`."""
     classes = [vars(cls) for cls in type(team).__mro__]
     first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_PHASES)}
     return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _PHASES)
