@@ -137,7 +137,7 @@ class Submission:
 
 
 def check_agent(agent: hb.Component, digest: str) -> None:
-    """Raise ``ValueError`` if a parameter is no number, the label is not the agent's name in ASCII, or the digest is bad.
+    """Raise ``ValueError`` for a parameter that is no number, a label that is not the agent's name, or a bad digest.
 
     The label of a user-defined agent must not read like the name of a built-in one.
 

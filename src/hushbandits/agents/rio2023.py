@@ -82,7 +82,7 @@ class CorruptedElimination(VotingTeam):
         self.xi = real("xi", xi, 0, 1, closed="low")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require an env that loses votes at rate ξ, counts with the paper's threshold, and drops agents that finish."""
+        """Require an env with losses at rate ξ and the paper's threshold of votes, which drops agents that finish."""
         return Requirements(
             env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
         )
