@@ -72,7 +72,7 @@ def test_it_goes_through_whatever_makes_an_env(way):
     assert [make(Shown, **NET, **given).shape for given in ({}, {"window": 5})] == [(17,), (20,)]
     with pytest.raises(TypeError, match="windw"):
         make(Shown, **NET, windw=5)
-    with pytest.raises(TypeError, match=r"window= is a parameter of env Clashing and an option of its task: rename"):
+    with pytest.raises(TypeError, match=r"window= is both a parameter of env Clashing and a task option: rename"):
         make(Clashing, **NET, window=5)
     assert make(Clashing, **NET).shape == (17,)
     with pytest.raises(TypeError, match="takes no parameter window=5"):
@@ -82,7 +82,7 @@ def test_it_goes_through_whatever_makes_an_env(way):
 def test_a_parameter_that_an_id_sets_is_the_envs_still():
     hb.register_env("Clashing-window-v0", Clashing, window=3)
     try:
-        with pytest.raises(TypeError, match="window= is a parameter of env Clashing-window-v0 and an option"):
+        with pytest.raises(TypeError, match="window= is both a parameter of env Clashing-window-v0 and a task option"):
             hb.make("Clashing-window-v0", **NET, window=5)
     finally:
         del ENVS.entries["Clashing-window-v0"]

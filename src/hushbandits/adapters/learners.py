@@ -62,7 +62,7 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     own = {*learner.takes()} - {*_TASKS} if learner is not None else set()
     for name in given:
         if name in own and (takes(id, name) or name in ENVS.find(id).defaults):
-            raise TypeError(f"{name}= is a parameter of env {title(id)} and an option of its task: rename one of them")
+            raise TypeError(f"{name}= is both a parameter of env {title(id)} and a task option: rename the option")
     options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
     return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
 

@@ -91,7 +91,7 @@ def make(
     ['agent_regret', 'messages', 'regret']
     """
     if "runs" in kwargs:
-        raise TypeError("make takes no parameter 'runs': a view plays one run; make_batched(id, runs=…) plays many")
+        raise TypeError("make takes no parameter 'runs', because it plays one run; use make_batched(id, runs=…)")
     asked: Info = {"action_format": action_format, "agent_id": agent_id, "squash_unbounded": squash_unbounded}
     asked |= {"observe_messages": observe_messages, "reward_source": reward_source}
     options, params = task_options(id, {**asked, "cost_coefficients": cost_coefficients, **kwargs})
@@ -269,8 +269,8 @@ def _rows(
     for name in ("num_envs", "n_envs"):
         if name in given:
             raise TypeError(
-                f"{maker} takes no parameter {name!r} (={shown(given[name])}): give runs=; "
-                f"the number of sub-envs (.num_envs) is runs × n_agents"
+                f"{maker} takes no parameter {name}={shown(given[name])}; "
+                f"give runs= instead: the number of sub-envs is runs × n_agents"
             )
     options, params = task_options(id, given)
     return Rows(learners_core(id, count("runs", runs, 1), wrappers, extra_fields, params), **options)
@@ -312,12 +312,10 @@ def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:
     """
     core = env.core if isinstance(env, ParallelView) else env
     if not isinstance(core, Env):
-        raise ValueError(
-            f"env={shown(env)} must be an env from make or make_batched, given first: wrap(env, *wrappers)"
-        )
+        raise ValueError(f"env={shown(env)} must be an env from make or make_batched, as in wrap(env, *wrappers)")
     if core.spec is None:
         raise ValueError(
-            f"wrap needs an env from make or make_batched, not {env!r}; build any other env with wrappers=[…]"
+            f"wrap needs an env from make or make_batched, not {env!r}; give wrappers=[…] to the env's constructor"
         )
     id, kwargs, before = core.spec
     new = make_batched(id, runs=core.runs, wrappers=(*before, *wrappers), **kwargs)

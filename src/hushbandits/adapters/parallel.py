@@ -70,7 +70,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         **options: object,
     ):
         if core.runs != 1 or core.horizon is None:
-            raise ValueError(f"a view needs runs=1 and a horizon, not runs={core.runs}, horizon={core.horizon}")
+            raise ValueError(f"ParallelView needs runs=1 and a horizon, not runs={core.runs}, horizon={core.horizon}")
         if two_phase not in (False, True):
             raise ValueError(f"two_phase={two_phase!r} must be False (one step per round) or True (one step per phase)")
         self.core, self.two_phase = core, two_phase
@@ -149,7 +149,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             raise ValueError(f"options={shown(asked)} of reset cannot change {fixed[0]}: make another env")
         if core.spec is None:
             raise ValueError(
-                f"options={shown(asked)} of reset: only an env built by hb.make can change its parameters; "
+                f"options={shown(asked)} of reset must be None, because hb.make did not build this env: "
                 f"make another env"
             )
         id, kwargs, wrappers = core.spec
@@ -193,7 +193,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
             raise ValueError(f"actions lack agent {missing.args[0]!r}: every agent acts in every step") from None
         if len(actions) != len(values):
             unknown = next(name for name in actions if name not in self.possible_agents)
-            raise ValueError(f"actions has the key {unknown!r}, which is not an active agent")
+            raise ValueError(f"actions have the key {unknown!r}, which is not an active agent")
         return stacked(self.task.action_space, values, self.agents, (1, len(values)))
 
     def _play(self, action: Stacked) -> tuple[Array, bool]:
@@ -255,7 +255,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         begun(self._begun, "render")
         if self.render_mode is None:
             modes = self.metadata["render_modes"]
-            raise RuntimeError(f"render needs an env from make(…, render_mode=…), with one of the modes {modes}")
+            raise RuntimeError(f"render needs an env from make(…, render_mode=…); the modes are {modes}")
         title = render.title(self.core, spelled(self.core).removeprefix("hushbandits/"), self._over)
         if self.render_mode != "human":
             return render.frame(self.task, title, self.render_mode)

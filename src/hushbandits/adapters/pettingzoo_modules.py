@@ -74,6 +74,6 @@ def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
 def one_agent(**kwargs: object) -> None:
     """Raise ``ValueError``, because ``gymnasium.make`` does not build an env with many agents."""
     raise ValueError(
-        "gymnasium.make and the modes 'sync' and 'async' of gymnasium.make_vec build no env with many agents: "
-        "use hushbandits.make, gymnasium.make_vec without a vectorization_mode, or 'hushbandits/Bandit-v0'"
+        "gymnasium.make, and make_vec with vectorization_mode='sync' or 'async', build only envs with one agent: "
+        "use hushbandits.make, make_vec without vectorization_mode, or 'hushbandits/Bandit-v0'"
     )

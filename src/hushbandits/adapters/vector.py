@@ -206,7 +206,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         begun(self._rows.begun, "render")
         if self.render_mode is None:
             modes = self.metadata["render_modes"]
-            raise RuntimeError(f"render needs an env from make_vec(…, render_mode=…), with one of the modes {modes}")
+            raise RuntimeError(f"render needs an env from make_vec(…, render_mode=…); the modes are {modes}")
         core, name = self.core, spelled(self.core).removeprefix("hushbandits/")
         facts = f"run 1 of {self.runs} · {core.time_unit} {int(core.t[0]):,} of {core.horizon:,}"
         return (render.frame(self.task, f"{name} · {facts}", self.render_mode),)
