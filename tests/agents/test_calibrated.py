@@ -65,10 +65,10 @@ def test_an_agent_fits_its_own_mechanism_and_no_other(agent, id):
         finals = hb.evaluate(id, agent, runs=1, env=SMALL).only.data.finals
         assert "uncalibrated" not in finals
         return
-    with pytest.raises(ValueError, match=rf"{agent} has a radius for the noise of \w+, not for that of .*calibrated="):
+    with pytest.raises(ValueError, match=rf"{agent} is calibrated to the noise of \w+, not to that of .*calibrated="):
         hb.evaluate(id, agent, runs=1, env=SMALL)
     core = hb.make_batched(id, **SMALL)
-    needs = "has a radius for|needs a mechanism with|needs shuffle="
+    needs = "is calibrated to|needs a mechanism with|needs shuffle="
     with pytest.raises(ValueError, match=needs):
         hb.rollout(core, hb.make_team(agent))
     given = {"env": SMALL, "agent_kwargs": {"require_calibrated": False}}
@@ -100,7 +100,7 @@ def test_a_mechanism_is_known_by_its_parameters_too(mechanism, agent, fits):
         assert hb.rollout(core, hb.make_team(agent))["regret"].shape == (1,)
         assert hb.rollout(core, hb.make_team(agent, require_calibrated=False))["uncalibrated"].tolist() == [0]
         return
-    with pytest.raises(ValueError, match="has a radius for the noise of"):
+    with pytest.raises(ValueError, match="is calibrated to the noise of"):
         hb.rollout(core, hb.make_team(agent))
     assert hb.rollout(core, hb.make_team(agent, require_calibrated=False))["uncalibrated"].tolist() == [1]
 

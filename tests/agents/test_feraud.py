@@ -144,7 +144,7 @@ def test_a_confidence_at_the_end_of_its_interval_is_allowed():
 
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-UGapEc"])
 def test_too_few_players_end_by_their_own_eliminations(agent):
-    with pytest.warns(UserWarning, match="16 agents act: each agent uses its own samples alone"):
+    with pytest.warns(UserWarning, match="16 agents act: each agent then learns only from its own samples"):
         results = hb.evaluate(
             ID, agent, runs=20, env={"n_agents": 16, "require_confidence": False, "permute_arms": True}
         )

@@ -117,5 +117,5 @@ def test_ser4_is_a_routine_like_the_others(role):
     ]
     equal(*results)
     for routine in sorted({*ROUTINES} - {"SER4"}):
-        with pytest.raises(ValueError, match=rf"phi=0\.1 must be left out: routine='{routine}' never resets"):
+        with pytest.raises(ValueError, match=rf"phi=0\.1 must be left out with routine='{routine}'"):
             hb.make_team(f"{role}-{routine}", phi=0.1)

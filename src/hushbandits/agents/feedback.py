@@ -89,8 +89,8 @@ class Calibrated(Team):
     def _uncalibrated(self, noise: str) -> None:
         if self.require_calibrated:
             raise ValueError(
-                f"{self.name} has a radius for the noise of {' and '.join(self.mechanisms)}, not for that of {noise}; "
-                f"require_calibrated=False runs it anyway and marks the result"
+                f"{self.name} is calibrated to the noise of {' and '.join(self.mechanisms)}, not to that of {noise}; "
+                f"require_calibrated=False lets the agent play, and the metric 'uncalibrated' marks the runs"
             )
 
     def _validate_env(self, mechanism: Wrapper) -> bool:
@@ -117,11 +117,11 @@ class Calibrated(Team):
         """
         mechanism = env.mechanism
         if mechanism is None:
-            raise ValueError(f"{self.name} needs an env with a privacy mechanism, such as DistDP-v0")
+            raise ValueError(f"{self.name} needs an env, such as DistDP-v0, with a privacy mechanism")
         for name in self.shared:
             mine, its = getattr(self, name), getattr(mechanism, name, None)
             if its is None:
-                raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has none")
+                raise ValueError(f"{self.name} needs a mechanism with {name}; {mechanism.name} has no {name}")
             if mine is not None and mine != its:
                 raise ValueError(f"{name}={mine!r} of {self.name} must equal {name}={its!r} of {mechanism.name}")
             setattr(self, f"_{name}", its)

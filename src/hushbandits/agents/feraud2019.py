@@ -38,7 +38,7 @@ class ArmSelection(VotingTeam):
         self.epsilon = divisor("epsilon", epsilon, 1, closed="high")
         self.delta = real("delta", delta, 0, 1)
         if routine != "SER4" and phi is not None:
-            raise ValueError(f"phi={shown(phi)} must be left out: routine={routine!r} never resets, only SER4 does")
+            raise ValueError(f"phi={shown(phi)} must be left out with routine={routine!r}: only 'SER4' uses phi")
         self.phi = probability("phi", 1e-4 if phi is None else phi) if routine == "SER4" else None
 
     @property

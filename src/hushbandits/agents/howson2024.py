@@ -163,14 +163,14 @@ class QuACK(PolicyTeam):
     ):
         super().__init__(policy, **params)
         if isinstance(leader, str) and leader != "median":
-            raise ValueError(f"leader={leader!r} must be an agent, 0, 1, …, or 'median'")
+            raise ValueError(f"leader={leader!r} must be 'median' or the number of an agent")
         self.leader = None if leader in (None, "median") else integer("leader", leader, 0)
         self.routing = choice("routing", routing, ("flood", "tree"))
         self.elect_leader = flag("elect_leader", elect_leader)
         if self.elect_leader and self.leader is not None:
             raise ValueError(
-                f"leader={leader!r} and elect_leader=True exclude each other: "
-                f"an election finds the graph median; give one of them"
+                f"leader={leader!r} must be left out with elect_leader=True, "
+                f"because an election makes the graph median the leader"
             )
 
     @property
@@ -196,7 +196,7 @@ class QuACK(PolicyTeam):
         leaders: Array = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
         if env.routing == "tree" and (leaders != env.root).any():
             raise ValueError(
-                f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}; or use routing='flood'"
+                f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}, unless routing='flood'"
             )
         reach = distance[np.arange(len(distance)), leaders].max(1)
         max_hops: Array = env.slots.max_hops

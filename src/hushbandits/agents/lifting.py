@@ -62,7 +62,7 @@ class TaskTeam(Team):
         if its.horizon is None:
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.rl_task is None:
-            raise ValueError(f"{self.name} needs an env with a task for learners; this env declares none")
+            raise ValueError(f"{self.name} needs an env with a task for learners; this env declares no such task")
         return its.rl_task.asked(its, options)
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -104,7 +104,9 @@ def given_options(task: object) -> dict[str, object]:
         raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
     for name in task:
         if name in EARNED:
-            raise ValueError(f"task: {name}={shown(task[name])} changes only rewards of training; leave it out")
+            raise ValueError(
+                f"task: {name}={shown(task[name])} must be left out, because it changes only the rewards in training"
+            )
     return dict(task)
 
 
@@ -213,7 +215,7 @@ class FromFunction(TaskTeam):
         shape = (*lead, *(space.shape or ()))
         if action.shape != shape or not fits(space, action.reshape(-1, *shape[2:])):
             raise ValueError(
-                f"{self.name} must return actions of {space} in an array {shape}, not {shown(answer)} "
+                f"{self.name} must return an array of shape {shape} with actions of {space}, not {shown(answer)} "
                 f"({action.dtype}, shape {action.shape})"
             )
         return action

@@ -79,8 +79,8 @@ class PerAgent(Team):
         if not callable(factory) or not plain:
             name = getattr(factory, "__name__", type(factory).__name__)
             raise ValueError(
-                f"PerAgent({name}): factory={shown(factory)} must be the class of one agent, with act(t), or a "
-                f"function of (m, rng) that builds one; a Team already plays all agents"
+                f"PerAgent({name}): factory={shown(factory)} must be a class with the method act(t), or a "
+                f"function of (m, rng) that returns one agent; a Team already plays all agents"
             )
         if isinstance(factory, type):
             _learning(factory)
@@ -144,7 +144,9 @@ class PerAgent(Team):
         message |= {"sent": np.full(self._who.shape, self.fields is None), **standard}
         for r, a in self._acting("__init__") if self.fields is None else said:
             if not self._face.agents_speak:
-                raise ValueError(f"{self._name_of(r, a)}: compose must return None, as only users send messages here")
+                raise ValueError(
+                    f"{self._name_of(r, a)}: compose must return None, as only users send messages in this env"
+                )
             own = said.get((r, a), {})
             if not isinstance(own, dict) and len(fields) == 1:
                 own = dict.fromkeys(fields, own)  # a single field needs no name
@@ -174,8 +176,8 @@ def _learning(agent: object) -> None:
     if not (hasattr(agent, "compose") or hasattr(agent, "receive") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
         raise Unlearning(
-            f"PerAgent({cls.__name__}): an agent without compose(reward) and receive(messages) never learns; "
-            f"define one of them, or set blind = True"
+            f"PerAgent({cls.__name__}): an agent with neither compose(reward) nor receive(messages) never learns; "
+            f"define one of the two, or set blind = True"
         )
 
 

@@ -222,7 +222,7 @@ def _imported(path: str) -> type:
     """Import and return the class ``module:Name``, an env, wrapper or agent whose arguments all have defaults."""
     found: Any = _PROMISING.find(path).load()
     if missing := _needed(found, {}):
-        raise ValueError(f"{path} needs arguments ({', '.join(missing)}); give them defaults to audit it")
+        raise ValueError(f"{path} cannot be audited: give each of its arguments ({', '.join(missing)}) a default")
     return found
 
 
@@ -243,7 +243,7 @@ def _of(name: str, kind: type) -> Found:
         subject = " ".join([name, *(f"{k}={v}" for k, v in given.items())])
         try:
             if missing := _needed(entry, {**spec.defaults, **given}):
-                raise NotImplementedError(f"needs arguments ({', '.join(missing)}): give them defaults")
+                raise NotImplementedError(f"needs arguments ({', '.join(missing)}): give each a default")
             cases += look(name, entry, subject, given)
         except NotImplementedError as error:
             cases.append(Verdict(subject, str(error), 0, 0, "errors", untested=str(error)))

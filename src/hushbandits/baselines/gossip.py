@@ -77,7 +77,7 @@ class Gossip(NetworkTeam):
         for parameter, needed in _NEEDED.items():
             if settings.get(parameter, needed) != needed:
                 raise ValueError(
-                    f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, which averages with all "
-                    f"its neighbours within the round"
+                    f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, because each agent "
+                    f"averages with all neighbours within a round"
                 )
         return Requirements(env={"max_hops": 1})

@@ -79,9 +79,10 @@ class Learned:
         before = None
         for weight, bias in self.layers:
             if weight.ndim != 2 or bias.shape != weight.shape[:1] or before not in (None, weight.shape[1]):
-                raise ValueError(f"the layers do not fit: weight {weight.shape}, bias {bias.shape} for {before} inputs")
+                shapes = f"weights of shape {weight.shape} and a bias of shape {bias.shape}"
+                raise ValueError(f"{shapes} do not fit a layer with {before} inputs")
             if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-                raise ValueError("all weights must be finite numbers")
+                raise ValueError("all weights and biases must be finite numbers")
             before = weight.shape[0]
 
     @property
@@ -155,7 +156,9 @@ class Network:
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         if policy.by_choice and policy.deterministic and not self.deterministic:
-            raise ValueError("deterministic=False is not allowed: this policy always takes the best-scored choice")
+            raise ValueError(
+                "deterministic=False is not allowed: this policy always takes the choice with the highest score"
+            )
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:

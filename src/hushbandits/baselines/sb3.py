@@ -66,11 +66,11 @@ class Trained(TaskTeam):
         if path is not None and (path.is_file() or path.suffix == ".zip"):
             self.policy = of_zip(path, activation, flag("masked", masked))
         elif activation is not None or masked:
-            raise ValueError(f"activation={activation}, masked={masked} apply only to a zip file, not to {source}")
+            raise ValueError(f"activation={activation} and masked={masked} apply only to a zip file, not to {source}")
         else:
             self.policy = read(source) if isinstance(source, str | Path) else of_model(source)
         if task is not None and self.policy.card:
-            raise ValueError(f"task={shown(task)} is not allowed: {source} contains the options of its training")
+            raise ValueError(f"task={shown(task)} must be left out, because {source} contains the task options")
         self._options = {**self.policy.options, **given_options(task)}
         self._player = Network(self.policy, None if deterministic is None else flag("deterministic", deterministic))
         super().__init__(self.policy.two_phase if two_phase is None else two_phase)
@@ -90,27 +90,29 @@ class Trained(TaskTeam):
         scores = len(heads) if bits else sum(heads)
         if policy.by_choice:
             if heads != (choices(task),):
-                raise ValueError(f"{self.name} takes one of {choices(task)} choices, but this env has {space}")
+                raise ValueError(
+                    f"{self.name} takes one of {choices(task)} choices, but this env has the action space {space}"
+                )
             if lacking := [name for name, *_ in policy.observation if name not in task.layout]:
                 raise ValueError(f"{self.name} observes {lacking[0]}, but this env shows {', '.join(task.layout)}")
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
                 raise ValueError(
-                    f"{self.name} was trained with {known} (name, size, bounds) in its observation, "
-                    f"but this env has {here} there"
+                    f"{self.name} was trained with the observation part {known} (name, size, bounds), "
+                    f"but this env has the part {here}"
                 )
         if (reads, gives) != (wide, scores):
             raise ValueError(
-                f"{self.name} reads {reads} numbers and gives {gives} scores, but this env needs {wide} numbers "
-                f"({', '.join(task.layout)}) and {scores} scores ({space}); task= says how a zip file was trained"
+                f"{self.name} reads {reads} numbers and gives {gives} scores, but this env shows {wide} numbers "
+                f"({', '.join(task.layout)}) and needs {scores} scores ({space}); set task= as in training"
             )
 
     def look(self, its: EnvView) -> RLTask:
         try:
             return self.looking(its, self._options)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name} cannot observe this env as it was trained to: {error}") from None
+            raise ValueError(f"{self.name} cannot observe this env with the options of its training: {error}") from None
 
     def begin(self, rng: Streams) -> None:
         """Start R new runs of the policy, which draw from `rng`."""

@@ -29,7 +29,7 @@ _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
 
 
 def _refused(what: str) -> ValueError:
-    return ValueError(f"{what} is not supported; use hb.FromFunction with a function that calls the model")
+    return ValueError(f"{what}; use hb.FromFunction with a function that calls the model")
 
 
 def network(state: Mapping[str, Tensor]) -> dict[str, Array]:
@@ -42,7 +42,7 @@ def network(state: Mapping[str, Tensor]) -> dict[str, Array]:
         if acts := _ACTS.fullmatch(name):
             found.setdefault(acts[1], {})[acts[2]] = np.array(tensor.detach().cpu().numpy(), float)
         elif not _LEARNS.match(name):
-            raise _refused(f"a network with the weights {name!r}")
+            raise _refused(f"a network with the weights {name!r} is not supported")
     names = [*(f"layer{i}" for i in range(len(found) - 1)), "head"][-len(found) :]
     layers = zip(names, found.values(), strict=True)
     return {f"{name}.{part}": array for name, layer in layers for part, array in layer.items()}
@@ -53,9 +53,9 @@ def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
     its = model.policy
     cls, eyes, activation = type(its), its.features_extractor_class.__name__, its.activation_fn.__name__
     if cls.__name__ not in _PLAYED or cls.__module__.partition(".")[0] not in _LIBRARIES:
-        raise _refused(f"a policy of class {cls.__module__}.{cls.__name__}")
+        raise _refused(f"a policy of class {cls.__module__}.{cls.__name__} is not supported")
     if eyes != "FlattenExtractor" or activation not in _ACTIVATIONS:
-        raise _refused(f"a policy with the features extractor {eyes} and the activation {activation}")
+        raise _refused(f"features extractor {eyes} with activation {activation} is not supported")
     return network(its.state_dict()), _ACTIVATIONS[activation]
 
 
@@ -67,7 +67,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
     """
     scaled = given.get_vec_normalize_env()
     if scaled is not None and scaled.norm_obs:
-        raise _refused("a model with observations normalized by VecNormalize")
+        raise _refused("a model with observations normalized by VecNormalize is not supported")
     weights, activation = weights_of(given)
     kind = type(given.policy).__name__
     policy = Learned(
@@ -77,7 +77,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
     rows = getattr(getattr(given.get_env(), "unwrapped", None), "rows", None)
     if policy.by_choice and rows is None:
         raise ValueError(
-            f"a model with policy {kind} needs an env that defines its choices: "
+            f"a model with policy {kind} needs an env, which defines the choices: "
             f"call model.set_env(venv) with an env from hb.make_sb3"
         )
     if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
