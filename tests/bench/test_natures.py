@@ -224,7 +224,7 @@ def test_a_rate_that_is_none_is_refused_where_it_is_played(hive):
     outcome = run(experiment(env=Component("hive_here:Liar", horizon=4)), hive / "out")
     assert outcome.failures
     assert not outcome.played
-    says = "metric 'swarmed' is declared a rate, 0 or 1 per run, and a run has 0.5"
+    says = "metric 'swarmed' has the value 0.5, but the nature 'rate' allows only"
     assert all(says in str(failure) for failure in outcome.failures)
     with pytest.raises(ValueError, match=says):
         hb.evaluate("hive_here:Liar", "Random", runs=2, env={"n_agents": 2, "horizon": 4})

@@ -73,11 +73,11 @@ def replay(
         results = load_results(results)
     found = results.results if isinstance(results, Outcome) else results
     if not isinstance(found, Results):
-        raise TypeError(f"results={shown(results)} must be returned by evaluate, run or load_results, or a folder")
+        raise TypeError(f"results={shown(results)} must be a folder, or a result of evaluate, run or load_results")
     found = found.select(label, experiment=experiment, at=at)
     one, run = found.only, integer("run", run, 0, np.inf)
     if run not in one.runs():
-        raise ValueError(f"run={run} must be one of the {len(one.runs())} runs of {one.cell.label}")
+        raise ValueError(f"run={run} must be the number of one of the {len(one.runs())} runs of {one.cell.label}")
     met, cell = found.met, one.cell
     if met is None and found.path is not None:  # with the settings for its team
         wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]

@@ -74,7 +74,7 @@ def run(
     chosen = RunOptions() if options is None else options
     if chosen.checkpoints is not None:
         raise ValueError(
-            f"checkpoints={shown(chosen.checkpoints)} is an option of evaluate; an experiment declares its checkpoints"
+            f"checkpoints={shown(chosen.checkpoints)} is not an option of run; give checkpoints to the Experiment"
         )
     several = [experiments] if isinstance(experiments, Experiment) else list(experiments)
     if not all(isinstance(e, Experiment) for e in several):

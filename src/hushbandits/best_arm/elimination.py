@@ -24,7 +24,7 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
     value = 1 - (1 - eta) / (1 - xi) ** (n_arms - 1) if xi < 1 else -math.inf
     if value <= 0:
         largest = 1 - (1 - eta) ** (1 / (n_arms - 1))
-        raise ValueError(f"xi={xi:g} must be below {largest:.6g} for eta={eta:g} and {n_arms} arms, so that η_ξ > 0")
+        raise ValueError(f"xi={xi:g} must be below {largest:.6g} for eta={eta:g} and {n_arms} arms")
     return value
 
 

@@ -118,7 +118,7 @@ def drawn(lines: Sequence[Configuration], experiment: Experiment, figure: Figure
     """
     shown = panels(lines, experiment, figure.bounds.values(), figure)
     if not shown:
-        raise ValueError(f"y={figure.y!r} along x={figure.x!r}: nothing to draw, as no run or curve has these values")
+        raise ValueError(f"x={figure.x!r} and y={figure.y!r} cannot be drawn, because no run or curve has these values")
     with _styled():
         return compose(shown, experiment.title)
 

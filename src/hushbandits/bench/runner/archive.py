@@ -75,7 +75,7 @@ def read_archive(path: Path, paper: str, experiments: Sequence[Experiment], seed
         found, archived = digests(store.rows.runs(key)), stated["digests"].get(key, {})
         for metric in {**archived, **found}:
             if found.get(metric) != archived.get(metric):
-                raise StoreError(f"{path}: {metric} of {cell.label} (cell {key[:16]}) was altered")
+                raise StoreError(f"{path}: values of {metric} of {cell.label} (cell {key[:16]}) were altered")
     if f"{hashlib.sha256(content).hexdigest()}  {name}" not in listed.splitlines():
         raise StoreError(f"{path} is not the file listed in {_SUMS}: its SHA-256 differs")
     return store

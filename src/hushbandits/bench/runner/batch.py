@@ -58,7 +58,7 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     if not isinstance(checkpoints, (Sequence, np.ndarray)) or isinstance(checkpoints, str):
         points = integer("checkpoints", checkpoints, 0)
         if points and horizon is None:
-            raise ValueError(f"checkpoints={points} needs an env with a horizon; without one, list the checkpoints")
+            raise ValueError(f"checkpoints={points} needs an env with a horizon; for this env, list the checkpoints")
         return tuple(sorted({int(x) for x in np.round(np.geomspace(1, horizon or 1, points))}))
     listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
     for point in listed:

@@ -106,7 +106,9 @@ def joined(where: str, instances: Iterable[Instance]) -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     for name, one in (item for instance in instances for item in instance.metrics_spec.items()):
         if (other := found.setdefault(name, one)).nature != one.nature:
-            raise ValueError(f"{where}: metric {name!r} is declared as {one.nature} and as {other.nature}; rename one")
+            raise ValueError(
+                f"{where}: metric {name!r} is declared as {one.nature} and as {other.nature}; rename one metric"
+            )
     return found
 
 
@@ -154,7 +156,7 @@ def check(
     skipped: dict[str, str] = {}
     names = [e.name for e in experiments]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"two experiments have the name {twice[0]!r}; rename one")
+        raise ValueError(f"two experiments have the name {twice[0]!r}; rename one experiment")
     for experiment in experiments:
         check_declared(experiment)
         met, invalid = _met(experiment, skip_invalid, instances)

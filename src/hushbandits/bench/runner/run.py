@@ -141,7 +141,7 @@ def _refuse_edits(
     text = f"{' and '.join(map(repr, sorted(mixed)))} changed after rows of {store.path} were written"
     if plays:
         raise StoreError(f"{text}; choose another --out, or mix old and new rows with --mix (mix=True)")
-    notify(f"nothing was played, and {text}: the numbers are the old ones; choose another --out for new ones")
+    notify(f"{text}, and nothing was played: all numbers are from before the change; choose another --out to play anew")
 
 
 def _written(store: Store, replies: Iterable[tuple[Batch, Reply]], instances: Instances, bar: Bar) -> list[Failure]:

@@ -176,13 +176,16 @@ class Experiment(Part):
         check(self, *parts)
         object.__setattr__(self, "title", self.title or self.name)
         if not self._lines:
-            raise ValueError(f"agents={shown(self.agents)} and a table wrappers={shown(wrappers)} must not be empty")
+            both = f"agents={shown(self.agents)}, wrappers={shown(wrappers)}"
+            raise ValueError(f"{both}: there must be at least one agent, and a table of wrappers must not be empty")
         self._check_keys("sweep", self.sweep)
         self._check_keys("quick", self.quick, _PLAIN)
         for parameter, values in self.sweep.items():
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
-                raise ValueError(f"sweep {parameter}={shown(list(values))} must list at least one value, and each once")
+                raise ValueError(
+                    f"sweep {parameter}={shown(list(values))} must list at least one value, and no value twice"
+                )
         for key in ("runs", "wrappers"):  # every env takes these from its constructor
             if key in self.env.params or f"env.{key}" in self.sweep:
                 raise ValueError(f"'env.{key}' is not a parameter of the env; set {key} = … in the experiment")
@@ -232,7 +235,7 @@ class Experiment(Part):
             return line
         found = [label for label, agent, _ in self._lines if agent == line]
         if len(found) != 1:
-            why = f"has several legend entries: name {' or '.join(map(repr, found))}" if found else "is no agent here"
+            why = f"has several legend entries: name {' or '.join(map(repr, found))}" if found else "is not in agents"
             raise ValueError(f"a claim is about the agent {line.to_dict()}, which {why}")
         return found[0]
 

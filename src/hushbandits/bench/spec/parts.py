@@ -95,7 +95,7 @@ def checked_table(what: str, given: object, known: Collection[str], needed: Iter
     for key in needed:
         if key not in given:
             inside = [name for name, value in given.items() if isinstance(value, Mapping) and key in value]
-            where = f"; it stands in the table [{inside[0]}]; move it above that table" if inside else ""
+            where = f"; the table [{inside[0]}] contains this field: move the field above the table" if inside else ""
             raise ValueError(f"{what}: the field {key!r} is missing{where}")
     return given
 

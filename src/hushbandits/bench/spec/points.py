@@ -56,7 +56,7 @@ def check_claims(experiment: Experiment, measures: Mapping[str, Metric] | None =
                 raise ValueError(f"{what}: a slope needs positive values of the swept parameter, not {shown(at)}")
         measure = (measures or {}).get(effect.metric)
         if measure is not None and measure.rate and not isinstance(effect, (Value, Difference)):
-            raise ValueError(f"{what}: the metric is a rate; use Value or Difference")
+            raise ValueError(f"{what}: {effect.metric!r} is a rate, which only Value and Difference accept")
 
 
 def check_declared(experiment: Experiment) -> None:

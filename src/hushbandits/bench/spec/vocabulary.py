@@ -55,7 +55,7 @@ def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
     >>> agree({"found": np.array([0.0, 0.5])}, {"found": Metric("share of runs that found it", "rate")})
     Traceback (most recent call last):
         ...
-    ValueError: metric 'found' is declared a rate, 0 or 1 per run, and a run has 0.5; declare it a 'share' or 'measure'
+    ValueError: metric 'found' has the value 0.5, but the nature 'rate' allows only 0, 1, NaN; use 'share' or 'measure'
     """
     for name, values in metrics.items():
         if name in measures and measures[name].rate:
@@ -63,8 +63,8 @@ def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
             strange = x[~(np.isnan(x) | (x == 0) | (x == 1))]
             if len(strange):
                 raise ValueError(
-                    f"metric {name!r} is declared a rate, 0 or 1 per run, and a run has {strange[0]:g}; "
-                    f"declare it a 'share' or 'measure'"
+                    f"metric {name!r} has the value {strange[0]:g}, but the nature 'rate' allows only 0, 1, NaN; "
+                    f"use 'share' or 'measure'"
                 )
 
 

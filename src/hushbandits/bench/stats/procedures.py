@@ -109,7 +109,7 @@ def procedure(effect: Effect, measure: Metric) -> Procedure:
     """Return the procedure for the interval of `effect`, given the declaration `measure` of its metric."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
-        raise ValueError(f"{effect.words} of {effect.metric!r}: the metric is a rate; use Value or Difference")
+        raise ValueError(f"{effect.words} of {effect.metric!r}, a rate, is not possible; use Value or Difference")
     return found
 
 
