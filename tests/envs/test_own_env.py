@@ -30,7 +30,7 @@ def test_a_wrapper_works_or_is_refused_in_one_sentence(id, name):
     others = "ShuffledSum", "VoteCorruption", "FalseMeans"  # of blocks, of votes, of means
     says = "needs the field" if name in others else None
     if set(wrapper.operations) - set(core.message_class.operations):
-        says = "needs messages that can be .*: reports cannot"
+        says = "needs messages that can be .*, but messages here are reports"
     if says is not None:
         for refused in (
             lambda: hb.make_batched(id, wrappers=[name], **SMALL),

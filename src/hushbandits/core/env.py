@@ -130,7 +130,7 @@ class Env(World, ABC):
         self.wrappers = tuple(copy.deepcopy(w) for w in distinct(wrappers))
         if (extra_fields is not None or fields is not None) and not self.message_class.identified_senders:
             raise ValueError(
-                f"extra_fields= and fields= are not allowed in the {self.setting} setting: users send its messages"
+                f"extra_fields= and fields= are not allowed in the {self.setting} setting: users send the messages"
             )
         self._whole = extra_fields is None and fields is None
         spoken = self.report if self._whole else spoken_fields(self.report, extra_fields, fields, self.n_arms)
@@ -213,7 +213,9 @@ class Env(World, ABC):
         index = None if rows is None else checked_rows(rows, self.runs)
         seeds = checked_seeds(seeds, self.runs if index is None else len(index), self.seed_text)
         if index is not None and len(seeds) != len(index):
-            raise ValueError(f"seeds= must have one row for each of {len(index)} runs that start, not {len(seeds)}")
+            raise ValueError(
+                f"seeds= must have one row for each of {len(index)} runs that start, not {len(seeds)} rows"
+            )
         some: tuple[Array, ...] = ()
         if index is not None and len(index) < self.runs:
             self._phase, some = "broken", (index,)  # until all of it is there
@@ -399,7 +401,9 @@ class Env(World, ABC):
         """Return the checked `message`, with the field ``reward`` added if agents cannot see reported rewards."""
         if self._withheld and isinstance(message, Mapping):
             if "reward" in message:
-                raise ValueError("message has a field 'reward', which agents do not see here; leave it out")
+                raise ValueError(
+                    "message has a field 'reward', which agents of this env do not see; leave the field out"
+                )
             message = {**message, "reward": self._report()["reward"]}
         return self._checked("message", message, self.fields)
 

@@ -23,7 +23,7 @@ Stream = Any
 OPERATIONS = {
     "drop": "lost one by one",
     "replace": "replaced by draws from a law",
-    "relay": "changed by those who pass them on",
+    "relay": "changed by agents that relay them",
     "map": "mapped reward by reward",
     "add": "noised reward by reward",
     "encode": "encoded as integers",

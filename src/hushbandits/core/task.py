@@ -94,7 +94,7 @@ class RLTask(ABC):
         self.core = core
         if not self.speaks and (beside := [name for name in core.fields if name not in core.report]):
             raise ValueError(
-                f"extra_fields={beside[0]!r}: learners of the {core.setting} setting send the standard report only"
+                f"extra_fields={beside[0]!r}: learners of the {core.setting} setting send only the standard report"
             )
         self.codings = self._codings()
         coding = choice("action_format", action_format or next(iter(self.codings)), self.codings)
@@ -336,7 +336,9 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
             raise ValueError(f"cost_coefficients={shown(given)}: {shown(name)} must be one of {', '.join(known)}")
         for w in core.wrappers:
             if name in w.privacy_cost_metrics and name in gathered(w) and core.infinite_cost(w):
-                raise ValueError(f"cost_coefficients: {name!r} is infinite here, as no guarantee of {w.name} holds")
+                raise ValueError(
+                    f"cost_coefficients: {name!r} is infinite in this env, as no guarantee of {w.name} holds"
+                )
     return {name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low") for name, value in given.items()}
 
 

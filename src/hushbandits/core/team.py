@@ -84,7 +84,7 @@ class EnvView(World):
                 if value is mine:  # without the state of its runs
                     return configured
             if name == "law" and type(value) not in LAWS.values():
-                own = type(value).__name__
+                own = f"the user-defined law {type(value).__name__}"
                 raise AttributeError(f"a team cannot read the law of its env: {own} may contain the arms' parameters")
             if isinstance(value, np.ndarray):
                 return handed(value)
@@ -286,7 +286,7 @@ def _speaks(env: World, team: Team) -> None:
     own, what, instead = team.fields, "its own fields", f"build the env with fields={team.name}.fields"
     if own is None:
         own, what = env.report, "the standard report"
-        instead = "leave out its extra_fields= and fields=, or let the team declare its fields"
+        instead = "build the env without extra_fields= and fields=, or declare the fields in the team"
     said = {name: field.sized(env.n_arms) if field.per_arm else field for name, field in own.items()}
     if said != dict(env.fields):
         raise ValueError(

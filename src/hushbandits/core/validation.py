@@ -196,14 +196,12 @@ def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
     >>> checked_seeds([1], 1)
     Traceback (most recent call last):
         ...
-    ValueError: seeds must be an integer ≥ 0 or the (n, 3) array that spawn_seeds returns; not [1]
+    ValueError: seeds must be an integer ≥ 0 or an (n, 3) array from spawn_seeds, not [1]
     """
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
         return spawn_seeds(int(integer("seed", seeds, 0, np.inf)), runs, world=world)
     if not isinstance(seeds, np.ndarray) or seeds.dtype != np.uint64 or seeds.shape[1:] != (3,) or not len(seeds):
-        raise ValueError(
-            f"seeds must be an integer ≥ 0 or the (n, 3) array that spawn_seeds returns; not {shown(seeds)}"
-        )
+        raise ValueError(f"seeds must be an integer ≥ 0 or an (n, 3) array from spawn_seeds, not {shown(seeds)}")
     return seeds
 
 

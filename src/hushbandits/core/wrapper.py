@@ -174,7 +174,7 @@ class Wrapper(GuaranteeSource):
 
         ``uniforms`` has the shape ``(rounds, R, M)``.
         """
-        raise NotImplementedError(f"{type(self).__name__} has a poster and must define posting(rounds)")
+        raise NotImplementedError(f"{type(self).__name__} defines poster, so it must also define posting(rounds)")
 
     # -- for subclasses -------------------------------------------------------------------------------------
 
@@ -251,7 +251,8 @@ def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload],
         sent = dict(way[-1])
         for verb in wrapper.operations:
             if verb not in payload.operations:
-                raise ValueError(f"{wrapper.name} needs messages that can be {OPERATIONS[verb]}: {payload.noun} cannot")
+                can = f"can be {OPERATIONS[verb]}"
+                raise ValueError(f"{wrapper.name} needs messages that {can}, but messages here are {payload.noun}")
             require(wrapper.name, payload.operations[verb], sent)
             payload.follows(wrapper.name, verb, sent, before)
         before |= {*wrapper.operations}

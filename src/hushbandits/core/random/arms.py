@@ -74,7 +74,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"means={shown(means)} must list at least two arm means")
     if n_arms is not None and n_arms != len(values):
-        raise ValueError(f"n_arms={n_arms} but means lists {len(values)} arms; give only one of the two")
+        raise ValueError(f"n_arms={n_arms}, but means lists {len(values)} arms: leave out n_arms or means")
     if not ((values >= low) & (values <= high) & np.isfinite(values)).all():
         for k, mean in enumerate(values):
             real(f"means[{k}]", float(mean), low, high, closed="both")

@@ -79,7 +79,7 @@ class _Cache(FunctionCache):
         named = [*self.parts, *_tuples(args)]
         key = repr((args, codegen.magic_tuple(), named))
         if " at 0x" in key:
-            raise OSError("the function refers to an object of this process only, so it cannot be cached on disk")
+            raise OSError("the function cannot be cached on disk, because it refers to an object of this process")
         self._cache_file = IndexDataCacheFile(
             cache_path=self._cache_path,
             filename_base=f"{self._impl.filename_base}.{hashlib.sha256(key.encode()).hexdigest()[:16]}",
