@@ -44,5 +44,5 @@ def test_what_cannot_be_won_says_so_once(capsys):
     more = ["--set", "env.n_agents=2", "--set", "env.termination=players", "--set", "env.horizon=10", "--runs", "2"]
     assert main(["evaluate", "DPMASE-v0", "DP-MASE", *more]) == 0
     said = capsys.readouterr().err
-    assert said.startswith("hushbandits: DP-MASE needs 5 votes to remove an arm, and 2 agents act")
+    assert said.startswith("hushbandits: DP-MASE needs 5 votes to remove an arm, but only 2 agents act")
     assert said.count("\n") == 1

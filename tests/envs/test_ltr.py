@@ -28,7 +28,7 @@ def test_an_empty_or_missing_file_is_an_error(tmp_path):
     (tmp_path / "empty.txt").write_text("# nothing\n")
     with pytest.raises(ValueError, match="has no rows"):
         hb.make_batched("LTR-v0", path=tmp_path / "empty.txt")
-    with pytest.raises(ValueError, match="is no file"):
+    with pytest.raises(ValueError, match="is not a file"):
         hb.make_batched("LTR-v0", path=tmp_path / "gone.txt")
 
 

@@ -66,7 +66,7 @@ def test_the_wrappers_together_lose_just_that_share(id, lost):
     if abs(real - 0.05) < 1e-12:
         hb.make_batched(id, **kwargs)
     else:
-        with pytest.raises(ValueError, match=rf"lose a share of {real:.6g}"):
+        with pytest.raises(ValueError, match=rf"wrappers lose, {real:.6g}"):
             hb.make_batched(id, **kwargs)
     hb.make_batched("DPMASE-v0", wrappers=lost)  # losses that no threshold allows for are the caller's business
 
@@ -79,7 +79,7 @@ def test_the_wrappers_together_lose_just_that_share(id, lost):
     [({"n_agents": 4}, 4), ({"n_agents": 1}, 1), ({"n_agents": 6, "agent_distribution": [0, 0, 1, 1, 1, 1]}, 4)],
 )
 def test_no_run_of_too_few_voters_can_be_decided(env, acting):
-    with pytest.raises(ValueError, match=rf"DP-MASE needs 5 votes to remove an arm, and {acting} agents act"):
+    with pytest.raises(ValueError, match=rf"DP-MASE needs 5 votes to remove an arm, but only {acting} agents act"):
         hb.evaluate("DPMASE-v0", "DP-MASE", runs=1, env=env)
     hb.evaluate(
         "DPMASE-v0", "DP-MASE", runs=1, env={**env, "termination_by": "everyone"}, agent_kwargs={"epsilon": 2.0}
@@ -96,7 +96,7 @@ def test_an_agent_that_never_acts_cannot_vote():
 @pytest.mark.parametrize("agent", ["Decentralized-SER3", "Decentralized-SER4"])
 def test_where_players_go_by_their_own_eliminations_a_warning_says_so(agent):
     env = {"n_agents": 8, "require_confidence": False, "horizon": 500}
-    with pytest.warns(UserWarning, match=rf"{agent} needs 28 votes .* 8 agents act: each agent uses its own samples"):
+    with pytest.warns(UserWarning, match=rf"{agent} needs 28 votes .* 8 agents act: each agent then learns"):
         hb.evaluate(ID, agent, runs=1, env=env)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -220,7 +220,7 @@ def test_one_arm_per_activation_holds_at_both_speeds(agent, step):
         check_compatible(core, team)
     routine = team.routine
     team.routine = lambda n_arms: routine(n_arms)._replace(several=False)
-    with pytest.raises(ValueError, match=r"one arm per activation, or none.*one_arm_per_step=True"):
+    with pytest.raises(ValueError, match=r"at most one arm per activation.*one_arm_per_step=True"):
         rollout(core, team, 0, step)
 
 

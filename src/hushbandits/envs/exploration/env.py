@@ -270,7 +270,7 @@ class Exploration(Env):
         arms = super()._check_action(action)
         assert isinstance(arms, np.ndarray)
         if self.one_arm_per_step and (arms.sum(2) > 1).any():
-            raise ValueError("action must be one arm per activation, or none, with one_arm_per_step=True")
+            raise ValueError("action must pull at most one arm per activation, because one_arm_per_step=True")
         return arms
 
     def _pull(self, action: Array) -> Array:

@@ -29,8 +29,8 @@ class VoteWindow(Channel):
     def __init__(self, by: Gathering, env: World):
         if by.batch_window is None:
             raise ValueError(
-                f"{by.name} needs a window in exploration, such as batch_window=64: "
-                f"the sum over one round would be the message of one agent"
+                f"{by.name} needs batch_window= in the exploration setting, such as 64, "
+                f"because only one agent acts in an activation"
             )
         self._by = by
         self.batch_window = integer("batch_window", by.batch_window, 2)

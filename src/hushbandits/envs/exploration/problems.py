@@ -96,7 +96,7 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
         return
     raise ValueError(
         f"delta={delta:g} must lie in [η^N, η²] = [{eta**n_agents:.6g}, {eta**2:.6g}] for eta={eta:g} and "
-        f"n_agents={n_agents}; {hint}, or require_confidence=False"
+        f"n_agents={n_agents}; {hint}, or set require_confidence=False"
     )
 
 
@@ -131,7 +131,9 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
     else:
         weights = reals("agent_distribution", distribution)
         if weights.shape != (n_agents,):
-            raise ValueError(f"agent_distribution must list n_agents={n_agents} weights, not shape {weights.shape}")
+            raise ValueError(
+                f"agent_distribution must list n_agents={n_agents} weights, not an array of shape {weights.shape}"
+            )
         if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
             raise ValueError("agent_distribution must be finite weights ≥ 0 that are not all 0")
     return weights / weights.sum()

@@ -49,8 +49,8 @@ class ExplorationTask(VotePicture):
         voters = int((getattr(core, "weights", np.ones(core.n_agents)) > 0).sum())
         if core.termination_by == "coordinator" and core.votes_needed > voters:
             warnings.warn(
-                f"no arm can ever be voted out: votes_needed={core.votes_needed} (from delta and beta or eta, or "
-                f"threshold) is more than the {voters} agents that act, and each has one vote per arm",
+                f"no arm can be voted out: votes_needed={core.votes_needed} exceeds the number of agents that act, "
+                f"{voters}, and each agent has one vote per arm; give more agents, or a lower threshold",
                 stacklevel=2,
             )
         super().__init__(core, **options)

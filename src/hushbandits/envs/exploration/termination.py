@@ -21,13 +21,13 @@ def check_loss(xi: float, wrappers: Sequence[Wrapper]) -> None:
     >>> check_loss(0.05, ())
     Traceback (most recent call last):
         ...
-    ValueError: xi=0.05 lowers the threshold for votes that get lost, but this env's wrappers lose a share of 0; ...
+    ValueError: xi=0.05 must equal the share of votes that the env's wrappers lose, 0; ...
     """
     kept = _kept(wrappers)
     if xi > 0 and abs(1 - kept - xi) > 1e-9:
         raise ValueError(
-            f"xi={xi:g} lowers the threshold for votes that get lost, but this env's wrappers lose a share of "
-            f"{1 - kept:.6g}; use VoteCorruption(xi={xi:g}) as the only wrapper that loses votes, or omit xi"
+            f"xi={xi:g} must equal the share of votes that the env's wrappers lose, {1 - kept:.6g}; "
+            f"use VoteCorruption(xi={xi:g}) as the only wrapper that loses votes, or omit xi"
         )
 
 
@@ -68,10 +68,10 @@ def admit(env: World, team: Team) -> None:
             raise ValueError(f"{team.name} may never end, because this env has no horizon: {_HORIZON}")
         return
     if short:
-        sentence = f"{team.name} needs {env.votes_needed} votes to remove an arm, and {voters} agents act"
+        sentence = f"{team.name} needs {env.votes_needed} votes to remove an arm, but only {voters} agents act"
         if env.termination == "coordinator":
             raise ValueError(f"{sentence}: no run can be decided; take more agents, or a lower threshold")
-        warnings.warn(f"{sentence}: each agent uses its own samples alone", stacklevel=3)
+        warnings.warn(f"{sentence}: each agent then learns only from its own samples", stacklevel=3)
     if env.horizon is not None:
         return
     certain = env.votes_needed == 1 and not env.wrappers

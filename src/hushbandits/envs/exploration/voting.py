@@ -107,7 +107,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
             arms[:] = False
             pulled = plan(state, r, seat, p, standing, arms, draws[at])
             if player.single and pulled > 1:
-                raise ValueError("action must be one arm per activation, or none, with one_arm_per_step=True")
+                raise ValueError("action must pull at most one arm per activation, because one_arm_per_step=True")
             if pulled == 0 and leaves:
                 deserted = not ballot.retire(weights, pool, cumulative, n)
             else:
@@ -174,7 +174,7 @@ class VotingTeam(Team):
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
             raise ValueError(
-                f"{self.name} resets the vote, but this env does not allow it: build it with allow_vote_resets=True"
+                f"{self.name} resets the vote, but this env allows no resets: make the env with allow_vote_resets=True"
             )
         if routine.several and env.one_arm_per_step:
             raise ValueError(

@@ -59,7 +59,7 @@ def read_svmlight(lines: Iterable[str], name: str = "file") -> tuple[Array, Arra
     >>> read_svmlight(["2 qid:1 1:0.5", "1 qid:1 2:x"])
     Traceback (most recent call last):
         ...
-    ValueError: file, line 2: '2:x' is not feature:value
+    ValueError: file, line 2: '2:x' must have the form feature:value
     """
     labels: list[int] = []
     index: list[int] = []
@@ -90,13 +90,13 @@ def _pairs(words: Sequence[str], where: str) -> dict[int, float]:
     """Return the features of a line as a dict; `words` are the line's words after the relevance."""
     if words and words[0].startswith("qid:"):
         if not words[0][4:].isdecimal():
-            raise ValueError(f"{where}: {shown(words[0])} is not qid:number")
+            raise ValueError(f"{where}: {shown(words[0])} must have the form qid:number")
         words = words[1:]
     row: dict[int, float] = {}
     for pair in words:
         found = _PAIR.fullmatch(pair)
         if not found:
-            raise ValueError(f"{where}: {shown(pair)} is not feature:value")
+            raise ValueError(f"{where}: {shown(pair)} must have the form feature:value")
         f, v = int(found[1][:20]), float(found[2])  # 20 digits are enough to exceed the limit
         if f < 1 or not abs(v) <= _LARGEST:
             raise ValueError(f"{where}: {shown(pair)} needs a feature ≥ 1 and a value in the range of float32")
@@ -218,7 +218,7 @@ def _file(path: str | Path) -> Path:
             return file
     except (TypeError, ValueError, RuntimeError):  # no text, a text with a NUL, ~ of nobody
         pass
-    raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is no file")
+    raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is not a file")
 
 
 class LTR(Feedback):

@@ -94,7 +94,7 @@ class Pooled(Cohort):
 
     def _with(self, **changes: object) -> Pooled:
         if self._total is not None:
-            raise RuntimeError("the sum of this cohort has been drawn already; its rewards can no longer change")
+            raise RuntimeError("the sum of this cohort has been drawn already, so no reward of the cohort can change")
         crowd = object.__new__(Pooled)
         crowd.__dict__.update(self.__dict__, **changes)
         return crowd

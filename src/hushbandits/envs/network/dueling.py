@@ -26,7 +26,7 @@ def condorcet_winner(preferences: Array) -> int:
     winners = np.flatnonzero(((preferences > 0.5) | ~others).all(1))
     if not winners.size:
         raise ValueError(
-            "preferences have no Condorcet winner: no arm wins against every other one with probability above ½"
+            "preferences have no Condorcet winner: no arm wins against every other arm with probability above ½"
         )
     return int(winners[0])
 

@@ -74,7 +74,7 @@ class ClientArms(Arms):
         self._seats = np.arange(agents)
         if type(self.law).mean is not Law.mean:
             raise ValueError(
-                f"rewards={shown(rewards)} must be a law whose mean is its location, because means differ per agent"
+                f"rewards={shown(rewards)} must be a law whose location is the mean, because means differ per agent"
             )
         low, high = self.law.locations
         if self.spread and high < WIDEST:
@@ -193,7 +193,7 @@ class FederatedNetwork(CoopNetwork):
         for name in ("drift", "n_change_points"):
             if name in rest:
                 raise TypeError(
-                    f"{name}={shown(rest[name])} is no parameter of a federated network: its arms do not move"
+                    f"{name}={shown(rest[name])} is not a parameter of a federated network, whose arms never change"
                 )
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, graph=graph, permute_arms=permute_arms,

@@ -87,7 +87,7 @@ def connected_erdos_renyi(n_agents: int, p: float, rng: np.random.Generator, tri
             return matrix
     raise ValueError(
         f"edge_probability={p:g} gave no connected graph of {n_agents} agents in {tries} draws; "
-        f"connectedness needs about ln(n_agents)/n_agents = {math.log(max(2, n_agents)) / n_agents:.3g}"
+        f"use at least about ln(n_agents)/n_agents = {math.log(max(2, n_agents)) / n_agents:.3g}"
     )
 
 

@@ -49,7 +49,7 @@ class ArmTask(RLTask):
         self._extra_fields = {name: (field, extra_space(name, field)) for name, field in said.items()}
         if "reward" not in core.own_reward_fields and not {"mean", "count"} <= set(core.own_reward_fields):
             raise ValueError(
-                f"a learner needs its agents' own rewards, or means and counts of them; this env returns "
+                f"a learner needs its agents' own rewards, or the means and counts of those rewards; this env returns "
                 f"{', '.join(core.own_reward_fields) or 'nothing'}"
             )
         self._reported = [name for name in core.report if name in core.fields]
@@ -63,7 +63,7 @@ class ArmTask(RLTask):
     def _slots_of(self, core: World) -> dict[str, Field]:
         if "sender" not in core.inbox_fields and not {"arm", "reward"} & set(core.inbox_fields):
             raise ValueError(
-                "observe_messages=True needs messages that arrive one by one; here they arrive as "
+                "observe_messages=True needs messages that arrive one by one; in this env they arrive as "
                 f"{', '.join(core.inbox_fields) or 'their sum'}"
             )
         #: S, the most messages of a round.
