@@ -39,7 +39,7 @@ def test_all_onions_have_one_length_and_nothing_of_their_text():
             data[j : j + 16] for data in batch for j in range(0, len(data), 16)
         }
     assert any(b"aaaa" in data for data in batch)
-    with pytest.raises(ValueError, match="a message of 33 bytes: at most 32"):
+    with pytest.raises(ValueError, match="message of 33 bytes must have at most 32"):
         onion(b"a" * 33, 32, [mixes[0].public], session, primitives.source(None, ""))
 
 

@@ -162,7 +162,8 @@ def test_without_cryptography_only_the_protocols_are_missing(monkeypatch):
     SecAgg(), Shuffle()
     for make in (lambda: SecAgg(protocol="bonawitz"), lambda: Shuffle(protocol="mixnet"), lambda: SecureSum(2)):
         with pytest.raises(
-            ImportError, match=r"secure sums and mixes need cryptography: pip install 'hushbandits\[secagg\]'"
+            ImportError,
+            match=r"secure sums and mixes need the package cryptography: pip install 'hushbandits\[secagg\]'",
         ):
             make()
 

@@ -63,7 +63,7 @@ def train(
     """
     choice("algo", algo, ALGORITHMS)
     if algo == "es" and logger is not None:
-        raise ValueError(f"logger={shown(logger)} is not available with algo='es'; card.json has its learning curve")
+        raise ValueError(f"logger={shown(logger)} is not available with algo='es'; card.json has the learning curve")
     if not isinstance(id, str):
         raise ValueError(f"id={shown(id)} must be the id of an env")
     uses = Component.several("wrappers", tuple(wrappers))

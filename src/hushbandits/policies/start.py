@@ -36,7 +36,7 @@ def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
         raise ValueError(f"{who} needs rewards in [0, 1], not {paid}")
     noisy = [wrapper.name for wrapper in env.wrappers if "add" in wrapper.operations]
     if heard and noisy:
-        raise ValueError(f"{who} needs reports of rewards in [0, 1], not those of {noisy[0]}")
+        raise ValueError(f"{who} needs reported rewards in [0, 1], but {noisy[0]} adds noise to the reports")
 
 
 def started(

@@ -171,7 +171,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     variance = n * law.variance
     reach = math.ceil(chernoff(law, n, _LOST)) + further
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
-        why = f"it extends beyond ±{_WIDEST_SUM}, or its standard deviation is below 1/60 of sensitivity {further}"
+        why = f"the sum may exceed {_WIDEST_SUM}, or has a standard deviation below 1/60 of sensitivity {further}"
         raise NotImplementedError(f"cannot compute the law of a sum of n={n} samples of {law!r}: {why}")
     x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)

@@ -78,7 +78,7 @@ class NoiseLaw:
             weight = self._log_weight(x, tilt)
             if weight[np.abs(x) > reach].max() <= _NOTHING + weight.max():
                 return reach
-        raise NotImplementedError(f"{self!r} has probabilities beyond ±8 million that are too large to omit")
+        raise NotImplementedError(f"the probabilities of {self!r} beyond ±8 million are too large to omit")
 
     def _log_weight(self, x: Array, tilt: float) -> Array:
         with np.errstate(divide="ignore"):

@@ -67,7 +67,7 @@ def onion(message: bytes, size: int, hops: Sequence[bytes], session: bytes, draw
     Chaum 1981; RFC 7748, 5869, 8439 (X25519, HKDF, ChaCha20-Poly1305).
     """
     if len(message) > size:
-        raise ValueError(f"a message of {len(message)} bytes: at most {size} bytes are allowed")
+        raise ValueError(f"message of {len(message)} bytes must have at most {size} bytes")
     data = len(message).to_bytes(_LENGTH, "big") + message.ljust(size, b"\0")
     for hop in reversed(hops):
         key = primitives.private(draw(primitives.KEY))

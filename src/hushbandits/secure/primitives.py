@@ -22,7 +22,7 @@ KEY, SIGNATURE, BOX = 32, 64, 16
 def needed() -> None:
     """Raise ``ImportError`` if `cryptography` is not installed."""
     if find_spec("cryptography") is None:
-        raise ImportError("secure sums and mixes need cryptography: pip install 'hushbandits[secagg]'")
+        raise ImportError("secure sums and mixes need the package cryptography: pip install 'hushbandits[secagg]'")
 
 
 def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], bytes]:

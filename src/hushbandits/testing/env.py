@@ -118,7 +118,9 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
         return partial(copy.deepcopy, copy.deepcopy(env))
     if callable(env):
         return env
-    raise TypeError(f"env={env!r} must be an id, a pettingzoo.ParallelEnv, or a function that builds one")
+    raise TypeError(
+        f"env={env!r} must be an id, an Env class, a pettingzoo.ParallelEnv, or a function that builds a ParallelEnv"
+    )
 
 
 def _episode(env: ParallelEnv, seed: int | None, steps: int, policy: Actor, pickled: int = 0) -> Seen:

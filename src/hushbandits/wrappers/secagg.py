@@ -151,7 +151,9 @@ class SecAgg(Passage, SecureFunction):
         """Raise ``ValueError`` if `most`, the largest possible sum of up to `n` rewards, is 2⁶² or more."""
         if most >= _ROOM:
             at = f"quantization_levels={self.quantization_levels} and bound={self.bound:g}"
-            raise ValueError(f"{self.name}: with {at}, a sum of up to {n} rewards may reach {most:.3g}, beyond 2^62")
+            raise ValueError(
+                f"{self.name}: with {at}, a sum of up to {n} rewards may reach {most:.3g}, but must be below 2^62"
+            )
 
     def channel(self, env: World) -> Channel:
         return cast(Channel, env.message_class.sealed(self, env))
