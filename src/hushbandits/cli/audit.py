@@ -25,8 +25,8 @@ def audit(
 ) -> int:
     """Check privacy guarantees against exact laws, drawn noise, and runs on neighbouring inputs.
 
-    The exit code is 1 if a guarantee is refuted, or something cannot be built. docs/privacy-audits.md says what each
-    check can and cannot detect. Examples:
+    The exit code is 1 if a guarantee is refuted, or an env, agent or wrapper cannot be built. docs/privacy-audits.md
+    describes what each check can and cannot detect. Examples:
 
       hushbandits audit
       hushbandits audit DistDP-v0 --verbose
@@ -35,17 +35,17 @@ def audit(
     Parameters
     ----------
     names
-        Envs, agents and wrappers, registered or user-defined; default: all that claim a guarantee or hide something.
+        Envs, agents and wrappers, registered or user-defined; default: all with a guarantee, SecAgg and Shuffle.
     level
         Probability that a correct mechanism fails a statistical check.
     seed
         Seed of the runs.
     samples
-        Runs on each of the two inputs of a black-box check.
+        Number of runs on each of the two inputs of a black-box check.
     thorough
-        Run all checks at every ε of the grid, with longer runs: hours instead of minutes.
+        Run all checks at six values of ε, with longer runs; this takes hours instead of minutes.
     verbose
-        Print a line per check instead of per group.
+        Print one line per check instead of one line per group of checks.
     """
     real("level", level, 0, 1)
     integer("samples", samples, 100)

@@ -25,9 +25,9 @@ def check(
     """Summarise a results folder, and verify that every file is intact.
 
     The digest in the name of each file of rows is verified. Without --replay, nothing is run or imported; nothing is
-    ever written. The exit code is 0 if all files are intact; runs may be missing, and the command that made the folder
-    adds them. The exit code is 1 if a file is damaged (delete it and run the command again), if a value differs from
-    its replay, or if a batch cannot be replayed here. Examples:
+    ever written. The exit code is 0 if all files are intact, even if runs are missing. The exit code is 1 if a file is
+    damaged, if a value differs from its replay, or if a batch cannot be replayed. To repair a folder, delete damaged
+    files and repeat the command that made the folder. Examples:
 
       hushbandits check runs/quickstart
       hushbandits check received --replay 1/8

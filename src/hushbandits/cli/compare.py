@@ -25,8 +25,8 @@ def compare(
     """Compare all pairs (A, B) of configurations in a results folder, at each point of a sweep.
 
     Runs with the same seed face the same arms, graphs and rewards, and are compared run by run. A row has the
-    difference with its 95 % interval, the probability that a run of A exceeds one of B, and the p-value, plain and
-    adjusted for all pairs of the table (Holm). The last lines explain the sign of a difference. Examples:
+    difference with its 95 % interval, the probability that a run of A exceeds a run of B, and two p-values: the second
+    is adjusted for all pairs of the table (Holm). The last lines explain the sign of a difference. Examples:
 
       hushbandits compare runs/quickstart
       hushbandits compare runs/quickstart --experiment quickstart-network --lines Multi-UCB UCB1
@@ -37,15 +37,15 @@ def compare(
     folder
         A results folder, such as runs/quickstart.
     metric
-        Default: the first metric that an experiment shows.
+        Metric to compare; default: the first metric of the experiment.
     lines
-        Only these lines, by their labels in the table.
+        Compare only configurations with these labels in the table.
     experiment
-        Only this experiment.
+        Compare only configurations of this experiment.
     at
-        Only this point of a sweep, such as env.n_agents=64 (repeatable).
+        Compare only at this point of a sweep, such as env.n_agents=64.
     statistic
-        mean, median or iqm (the mean of the middle half).
+        Statistic to compare: mean, median or iqm (the mean of the middle half).
     """
     choice("statistic", statistic, STATISTICS)
     chosen = load_results(folder).select(lines or None, experiment=experiment, at=assignments("--at", at))

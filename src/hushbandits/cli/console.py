@@ -36,7 +36,7 @@ class Workers:
     jobs
         Number of processes; -1: one per core.
     backend
-        serial (this process), loky (processes of this machine) or dask; default: loky, serial for one job.
+        serial (this process), loky (processes of this machine) or dask; default: loky, or serial if --jobs is 1.
     address
         Address of Dask's scheduler; default: a cluster on this machine.
     """
@@ -55,9 +55,9 @@ class Game:
     seed
         Seed of the runs.
     set
-        A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5 (repeatable).
+        A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5.
     wrappers
-        A wrapper of messages, outermost first (repeatable).
+        A wrapper; messages pass several wrappers in the given order.
     """
 
     seed: int = 0
@@ -85,7 +85,9 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     except tomllib.TOMLDecodeError:
         pass  # perhaps Python's notation: .5 or (1, 2)
     except (ValueError, RecursionError):
-        raise ValueError(f"{option} {shown(text)} has too long a number, or too deeply nested brackets") from None
+        raise ValueError(
+            f"{option} {shown(text)} has a number that is too long, or brackets that are nested too deeply"
+        ) from None
     try:
         return key, ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -105,14 +107,14 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
     >>> assignments("--at", ["env.n_agents=4", "env.n_agents=5"])
     Traceback (most recent call last):
         ...
-    ValueError: --at env.n_agents is given twice, as 4 and 5; give it once (a list stands for several values)
+    ValueError: --at env.n_agents is given twice, as 4 and 5; give one value, or a list of values
     """
     found: dict[str, object] = {}
     for key, value in (assignment(text, option) for text in texts):
         if key in found:
             raise ValueError(
-                f"{option} {key} is given twice, as {shown(found[key])} and {shown(value)}; give it once (a list "
-                f"stands for several values)"
+                f"{option} {key} is given twice, as {shown(found[key])} and {shown(value)}; give one value, "
+                f"or a list of values"
             )
         found[key] = value
     return found

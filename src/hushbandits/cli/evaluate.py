@@ -26,9 +26,8 @@ def evaluate(
 ) -> int:
     """Evaluate agents in one env, and compare all pairs of agents.
 
-    The output has means with 95 % intervals: the numbers of hb.evaluate and hb.compare, for any --jobs. All agents
-    face the same arms, graphs and rewards. Nothing is saved; use hushbandits run to keep runs and to continue them
-    later. Examples:
+    The command prints means with 95 % intervals, which hb.evaluate and hb.compare also return. All agents face the
+    same arms, graphs and rewards. Nothing is saved; hushbandits run saves runs and can continue them. Examples:
 
       hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB1 --runs 50 --set env.graph=grid --set env.n_agents=9
       hushbandits evaluate DPMASE-Train-v0 Gap-Vote ES-DPMASE sb3:runs/mine --metric correct
@@ -39,13 +38,14 @@ def evaluate(
     id
         Id of an env; see hushbandits list envs.
     agents
-        Agents for all seats: registered ones, trained policies (sb3:FOLDER), or user-defined ones.
+        Registered agents, trained policies (sb3:FOLDER) or user-defined agents.
     runs
         Number of runs of each agent.
     jobs
         Number of processes; -1: one per core.
     metric
-        Only this metric, which all agents must have; default: all with one number per run, and the first is compared.
+        Print and compare only this metric, which all agents must have. Default: print all metrics with one number per
+        run, and compare the first metric.
     """
     given = by_owner(game.set, ("env", "agent"))
     parameters = given["env"], given["agent"], game.wrappers

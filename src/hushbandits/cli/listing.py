@@ -25,7 +25,7 @@ def list_(
 ) -> int:
     """List the names of all envs, agents, policies, wrappers and experiments, or explain one name.
 
-    Such as:
+    For example:
 
       hushbandits list agents
       hushbandits list DPMASE-v0
@@ -34,8 +34,8 @@ def list_(
     Parameters
     ----------
     what
-        A kind of names (default: all); a name such as DPMASE-v0, to see its description and its parameters with
-        defaults; or a parameter, to see what takes it.
+        A kind of names (default: all); a name such as DPMASE-v0, to print the description and the parameters with
+        defaults; or a parameter, to print the names that take the parameter.
     """
     if what in ("all", *_KINDS):
         for kind in _KINDS if what == "all" else [what]:

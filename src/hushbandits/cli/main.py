@@ -29,11 +29,11 @@ hushbandits: multi-agent bandits with privacy and limited communication
 
 {commands}
 
-Begin with three small experiments, one per setting (about half a minute), into runs/quickstart:
+Begin with three small experiments, one per setting; they take about half a minute:
 
   hushbandits run quickstart
 
-Then a paper's figure, first small, then with a user-defined agent:
+Then run small versions of papers' figures, the second with a user-defined agent:
 
   hushbandits run rio2023-fig1 --quick
   hushbandits run dubey2020-fig1a --quick --agents my_module:MyAgent --out runs/mine

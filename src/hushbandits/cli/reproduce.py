@@ -26,7 +26,7 @@ def reproduce(
 ) -> int:
     """Run the experiments behind the papers' claims, and judge each claim.
 
-    The verdicts are written to a page, where they replace older ones of the same paper. Examples:
+    The verdicts are written to a page, where they replace older verdicts of the same paper. Examples:
 
       hushbandits reproduce feraud2019 --quick
       hushbandits reproduce
@@ -35,17 +35,17 @@ def reproduce(
     Parameters
     ----------
     papers
-        Such as rio2023; default: all.
+        Papers, such as rio2023; default: all papers.
     quick
-        Run small versions: most claims stay undecided, and full verdicts on the page are kept.
+        Run small versions, which leave most claims undecided; verdicts of full runs stay on the page.
     seed
         Master seed.
     out
-        Folder of the run folders; existing ones are continued.
+        Folder of all results folders; existing results folders are continued.
     page
-        The page.
+        Page to write.
     archive
-        Archive of rows to judge; nothing is played.
+        Archive with the rows to judge; nothing is played.
     """
     names, found = known(papers), []
     options = RunOptions(**vars(workers))

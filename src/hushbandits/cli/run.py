@@ -50,8 +50,8 @@ def run(
       hushbandits run dubey2020-fig1a --quick --set env.n_agents=30 --out runs/small
       hushbandits run quickstart-network --agents my_module:MyAgent --out runs/mine
 
-    On several machines, use a Dask cluster, or run one shard per machine, in a shared folder or in folders that you
-    copy into one afterwards:
+    On several machines, use a Dask cluster, or run one shard per machine in a shared folder. Without a shared folder,
+    copy the folders of all shards into one folder afterwards.
 
       hushbandits run rio2023 --backend dask --address tcp://scheduler:8786
       hushbandits run rio2023 --shard 1/2 --out runs/rio2023       (on one machine)
@@ -60,9 +60,9 @@ def run(
     Parameters
     ----------
     name
-        An experiment, or all experiments of a paper; see hushbandits list.
+        An experiment, a TOML file, or a paper for all its experiments; see hushbandits list.
     runs
-        Runs per cell; default: as declared.
+        Runs per combination of env, wrappers and agent; default: as declared.
     seed
         Master seed.
     out
@@ -70,15 +70,15 @@ def run(
     quick
         Run a small version, for a first look.
     set
-        A parameter, such as env.n_agents=128, agent.epsilon=0.5, checkpoints=20 (repeatable; a list replaces a sweep).
+        A parameter, such as env.n_agents=128, agent.epsilon=0.5 or checkpoints=20; a list replaces a sweep's values.
     agents
-        Add an agent: a registered or a user-defined one (repeatable).
+        Add a registered or user-defined agent.
     mix
-        Continue in a folder although user code or a data file changed since: old and new rows mix.
+        Continue although user code or a data file has changed; the folder then mixes old and new rows.
     skip_invalid
-        Skip incompatible cells (env, wrappers and agent), with a line about each.
+        Skip incompatible combinations of env, wrappers and agent; print a line about each combination.
     shard
-        Play every N-th batch only, beginning with the I-th.
+        Play only every N-th batch, beginning with the I-th batch.
     """
     experiments = asked(name, runs, quick, set, agents)
     names = [e.name for e in experiments]

@@ -29,7 +29,7 @@ def new(
 ) -> int:
     """Write a template of user-defined code, with a passing test.
 
-    The command also prints a second command, which checks the contract of that kind of part. Examples:
+    The command also prints how to test the new code. Examples:
 
       hushbandits new agent Bold
       hushbandits new env Tides --folder my_package
@@ -41,7 +41,7 @@ def new(
     name
         Class name, such as Bold; for an experiment, its title.
     folder
-        Folder of the files; default: the current one.
+        Folder of the files; default: the current folder.
     """
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     title, module = "".join(part[0].upper() + part[1:] for part in parts), "_".join(parts).lower()

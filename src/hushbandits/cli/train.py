@@ -29,17 +29,18 @@ def train(
     resume: bool = False,
     logger: Annotated[str | None, arg(metavar="tensorboard|mlflow|wandb")] = None,
 ) -> int:
-    """Train a policy that all agents of an env share; the agent sb3:FOLDER plays the policy.
+    """Train a policy that all agents of an env share; sb3:FOLDER names the trained agent.
 
-    Stable-Baselines3 or evolution strategies train it. The folder of --out contains card.json (settings of the
-    training, and returns on held-out episodes beside those of uniform play) and weights.npz (plain arrays). To play
-    it, PyTorch is not needed. Each evaluation writes a checkpoint; --resume continues an interrupted training from
-    there, with other episodes. Install 'hushbandits[sb3]' first. Start with this example, which takes a minute:
+    Stable-Baselines3 or evolution strategies train the policy. In the folder of --out, card.json has the options of the
+    training and the returns on held-out episodes, and weights.npz has plain arrays. Playing the policy does not need
+    PyTorch. Each evaluation writes a checkpoint; --resume continues an interrupted training from the last checkpoint,
+    with other episodes. Install 'hushbandits[sb3]' first. Start with this example, which takes a minute:
 
       hushbandits train CoopNetwork-v0 --steps 50000 --set env.n_agents=4 --set env.horizon=100 --out runs/ppo
       hushbandits run quickstart-network --agents sb3:runs/ppo --out runs/with-ppo
 
-    A policy trained behind wrappers observes their output. Masks remove votes and servers that have no effect:
+    With --wrappers, a policy observes messages after the wrappers. With maskable-ppo, masks exclude actions without
+    effect:
 
       hushbandits train CoopNetwork-v0 --wrappers Huber --set Huber.rate=0.1 --set env.horizon=100 --out runs/huber
       hushbandits train DPMASE-v0 --algo maskable-ppo --set env.horizon=500 --set env.n_agents=16 --out runs/votes
@@ -50,7 +51,7 @@ def train(
     id
         Id of an env, such as CoopNetwork-v0; see hushbandits list envs.
     out
-        Folder of the policy: a new one, or with --resume that of an interrupted training.
+        Folder of the policy: a new folder, or with --resume the folder of an interrupted training.
     algo
         Algorithm. maskable-ppo needs sb3-contrib; es (evolution strategies) needs only 'hushbandits[es]', and its
         policy plays with any number of arms and agents.
@@ -61,15 +62,15 @@ def train(
     runs
         R, the number of runs played in parallel.
     set
-        A parameter (repeatable): env.n_agents=4 of the env, task.agent_id=true of the observations and actions,
-        algo.learning_rate=1e-3 of the algorithm, algo.net_arch=[32,32] of its network, Huber.rate=0.1 of a wrapper;
-        algo.policy=equivariant: one small net scores each choice, and plays with any number of arms and agents.
+        A parameter: env.n_agents=4 of the env, task.agent_id=true of the observations and actions,
+        algo.learning_rate=1e-3 of the algorithm, algo.net_arch=[32,32] of its network, Huber.rate=0.1 of a wrapper.
+        With algo.policy=equivariant, the policy plays with any number of arms and agents.
     wrappers
-        A wrapper of messages, outermost first (repeatable).
+        A wrapper; messages pass several wrappers in the given order.
     evaluations
         Number of evaluations on held-out episodes; each writes a checkpoint.
     held_out
-        Episodes of an evaluation; they are never used for training.
+        Number of episodes per evaluation; these episodes are never used for training.
     resume
         Continue the training in --out.
     logger

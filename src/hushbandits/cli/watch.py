@@ -35,10 +35,10 @@ def watch(
     overwrite: bool = False,
     game: Players = Game(),  # noqa: B008 - frozen
 ) -> int:
-    """Watch one run of an agent: in a window, as a GIF or as a film.
+    """Show one run of an agent in a window, or write it as a GIF or film.
 
-    A film (.mp4) needs ffmpeg. The run is run 0 of hb.evaluate with the same seed. A frame shows the env's drawing:
-    arms and messages, votes, or the sums that a server decoded. Examples:
+    A film (.mp4) needs ffmpeg. The run is run 0 of hb.evaluate with the same seed. A frame shows arms and messages,
+    votes, or the sums that a server decoded. Examples:
 
       hushbandits watch CoopNetwork-v0 --agent Multi-UCB --set env.graph=grid --set env.horizon=500 --out grid.gif
       hushbandits watch DPMASE-v0 --agent DP-MASE --set env.n_agents=8 --set agent.epsilon=0.5 --out vote.gif
@@ -49,13 +49,13 @@ def watch(
     env
         Id of an env; see hushbandits list envs.
     agent
-        Agent for all seats: a registered or a user-defined one; see hushbandits list agents.
+        A registered or user-defined agent; see hushbandits list agents.
     out
         File to write; default: show a window.
     rounds
         Stop after this many rounds (blocks of users, in the feedback setting); default: at the end of the run.
     frames
-        Maximum number of frames, spread over the run, denser at its start.
+        Maximum number of frames; frames are denser at the start of the run.
     fps
         Frames per second; the last frame stays longer.
     overwrite
@@ -111,7 +111,7 @@ def _check(out: Path | None, overwrite: bool) -> None:
     elif out.suffix.lower() not in (".gif", ".mp4"):
         raise ValueError(f"out={shown(str(out))} must end with .gif or .mp4")
     elif out.suffix.lower() == ".mp4" and not writers.is_available("ffmpeg"):
-        raise ValueError(f"out={shown(str(out))} needs ffmpeg on the PATH; a .gif does not")
+        raise ValueError(f"out={shown(str(out))} needs ffmpeg on the PATH; a .gif needs no ffmpeg")
     elif not out.parent.is_dir():
         raise ValueError(f"out={shown(str(out))}: folder {out.parent} does not exist")
     elif out.exists() and not overwrite:
