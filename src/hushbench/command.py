@@ -32,9 +32,9 @@ def bench(
 ) -> int:
     """Play the tasks of HushBench-v2 with built-in or user-defined agents, and print their scores.
 
-    Without arguments, it lists the tasks. A score is 0 at the cost of Random and 1 at that of the best built-in agent;
-    the score of a setting is the interquartile mean of all runs of its tasks. A task that an agent cannot play counts
-    0. The same command continues an interrupted run. Examples:
+    Without arguments, the command lists the tasks. A score is 0 at the cost of Random, and 1 at the cost of the best
+    built-in agent. The score of a setting is the interquartile mean of all runs of the setting's tasks; a task that
+    an agent cannot play counts as 0. The same command continues an interrupted run. Examples:
 
       hushbandits bench
       hushbandits bench --agents Multi-UCB QuACK-UCB --tasks net-small
@@ -44,47 +44,51 @@ def bench(
       hushbandits bench --verify mine.json --agents my_module:MyAgent
       hushbandits bench --board mine.json theirs.json --out board.html
 
-    An agent that declares no setting plays in every setting that accepts it: name one with --tasks. For a feedback
-    agent for another mechanism, add its env: my_module:MyAgent@LocalDP-v0.
+    An agent without a setting plays in every setting that accepts the agent; choose one setting with --tasks. For a
+    feedback agent that needs another mechanism, append an env with the mechanism: my_module:MyAgent@LocalDP-v0.
 
     Parameters
     ----------
     agents
-        Agents: registered ones, user-defined ones, trained policies (sb3:FOLDER), or those of plug-ins.
+        Registered agents, user-defined agents, trained policies (sb3:FOLDER), or agents of plug-ins.
     tasks
-        Only these tasks, or all of a setting: exploration, network, feedback.
+        Only these tasks, or all tasks of a setting (exploration, network, feedback).
     set
-        A parameter of every agent, such as agent.epsilon=0.5 (repeatable).
+        A parameter of every agent, such as agent.epsilon=0.5.
     submit
-        Write a submission: rows, ε, versions, a digest of the agent's code; it has one agent and all tasks of its
-        setting. Without --beacon, print the digest of its header, which must be published first.
+        Write a submission of one agent with all tasks of a setting: rows, ε, versions, a digest of the agent's
+        code. Without --beacon, print the digest of the submission's header, which must be published first.
     beacon
-        Public value of 64 hex digits, later than the publication of the header's digest: both give the seeds. Without
-        it, the seeds are public, for practice.
+        Value of 64 hex digits that became public after the header's digest; digest and value determine the seeds.
+        Without --beacon, the seeds are public, for practice.
     beacon_source
-        Name of the place that published the value, with its date.
+        Publisher of the value, and date of publication.
     verify
-        Play a part of a submission's runs again, and as large a part on fresh seeds; refuse it if a number or the mean
-        score differs (exit code 1). No code that it names is run: name an agent that is not built-in here, with
-        --agents.
+        Play a part of a submission's runs again, and a part of the same size on fresh seeds. The exit code is 1 if a
+        number differs, or if the mean score is too high. Code that the submission names is not run; an agent
+        that is not registered needs --agents.
     board
-        Build the leaderboard from these submissions, or from all in a folder.
+        Build the leaderboard from these submissions, or from all submissions in a folder.
     out
         Folder of the rows, with a subfolder for each agent and choice of tasks; default: runs/hushbench-v2. With
         --board, the page; default: board.html.
     jobs
         Number of processes; -1: one per core.
-    backend, address
+    backend
+        As in hushbandits run.
+    address
         As in hushbandits run.
     shard
-        Play only the I-th of N parts; copy the folders of all parts into one afterwards. With --verify, the part to
-        play again; default: a random one of eight, or of as many as there are tasks.
+        Play only the I-th of N parts; copy the folders of all parts into one folder afterwards. With --verify, the part
+        to play again; default: a random part of 8, or of fewer if there are fewer tasks.
     """
     options = hb.RunOptions(jobs, backend, address, notify=_say)
     if len([x for x in (submit, verify, board or None) if x]) > 1:
-        raise ValueError("--submit, --verify and --board exclude each other: give one")
+        raise ValueError("--submit, --verify and --board exclude each other: give only one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
-        raise ValueError("--submit and --verify take one agent, and --submit no --shard: a submission has all runs")
+        raise ValueError(
+            "--submit and --verify take one agent; --submit takes no --shard, as a submission has all runs"
+        )
     try:
         if verify is not None:
             print(verified(verify, agents[0] if agents else None, options, shard))
@@ -141,8 +145,8 @@ def _play(
             seed = submission.hidden_seed(header, beacon)
             words.append(f"{seed:032x}"[:8])
         elif submit:
-            first = f"publish the digest of this submission's header first, {submission.digest(header)}"
-            raise ValueError(f"--submit needs --beacon, a public value of a later date: {first}")
+            first = f"first publish the digest, {submission.digest(header)}"
+            raise ValueError(f"--submit needs --beacon, a value that becomes public after the header's digest: {first}")
         playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
         played = play(agent, playable, folder(out, agent, words), options, seed, shard)
         values = {name: row for name, (_, row) in played.items()}

@@ -132,7 +132,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Sent) -> Sent:
         """Pickle view and inbox as stand-ins; raise ``TypeError`` for an env."""
         if isinstance(value, hb.Env):
-            raise TypeError("an env stays in its process")
+            raise TypeError("an env cannot be sent to another process")
         if value is self.view:
             return _remote, ("view", type(value))
         return (_remote, ("inbox", object)) if isinstance(value, hb.Inbox) else NotImplemented

@@ -94,7 +94,7 @@ def play(
     outcome = hb.run(experiments, out, seed=seed, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
-        raise Failed(f"{first}; all other runs are saved (--tasks selects the tasks of {agent.called})")
+        raise Failed(f"{first}; all other runs are saved; choose the tasks of {agent.called} with --tasks")
     found: dict[str, tuple[Array, dict[str, Array]]] = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)

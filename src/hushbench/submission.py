@@ -60,7 +60,7 @@ def hidden_seed(header: Mapping[str, object], beacon: Mapping[str, str]) -> int:
     if not re.fullmatch("[0-9a-f]{64}", beacon["value"]):
         raise ValueError(f"beacon={beacon['value']!r} must have 64 hex digits, in lower case")
     if not beacon["source"].strip() or not beacon["source"].isprintable():
-        raise ValueError(f"beacon source={beacon['source']!r} must name where the public value comes from")
+        raise ValueError(f"beacon source={beacon['source']!r} must name the publisher of the public value")
     both = bytes.fromhex(digest(header) + beacon["value"])
     return int.from_bytes(hashlib.blake2b(both, digest_size=16).digest(), "big")
 
@@ -158,7 +158,7 @@ def check_agent(agent: hb.Component, digest: str) -> None:
         raise ValueError(f"source={digest!r} must be a digest of the agent's code, or '' for a built-in agent")
     short = re.split("[@ ]", own)[0]
     if agent.name not in builtin and _letters(short) in map(_letters, builtin):
-        raise ValueError(f"agent: label={own!r} reads like a built-in agent; rename the class {short}")
+        raise ValueError(f"agent: label={own!r} resembles the name of a built-in agent; rename the class {short}")
 
 
 def _letters(name: str) -> str:

@@ -100,7 +100,9 @@ class Task:
         whole = {"rounds": (1, self.env.params.get("horizon", math.inf)), "correct": (0, 1)}
         for metric, row in values.items():
             if row.shape != (self.runs,):
-                raise ValueError(f"{self.name}: {metric} has {len(row)} of {self.runs} runs; a submission needs all")
+                raise ValueError(
+                    f"{self.name}: {metric} has {len(row)} of {self.runs} runs; a submission needs all runs"
+                )
             low, high = whole.get(metric, (0, math.inf))
             good = (row >= low) & (row <= high) & ((row == row.round()) | (metric not in whole))
             if not good.all():
@@ -208,7 +210,7 @@ def _check_folder(folder: str) -> None:
     for name in {path.name.partition(".")[0] for path in Path(folder).iterdir()}:
         here, there = (PathFinder.find_spec(name, where) for where in ([folder], elsewhere))
         if here and there and here.origin and there.origin and here.origin != there.origin:
-            raise ValueError(f"{here.origin} hides the module {there.origin}; rename it")
+            raise ValueError(f"{here.origin} must be renamed, because it hides the module {there.origin}")
 
 
 @cache

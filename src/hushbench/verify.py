@@ -84,7 +84,7 @@ def _plausible(path: Path, stated: Mapping[str, Mapping[str, Array]], new: Mappi
         for values in (stated, new)
     )
     if said.mean() > here.mean() and hb.stats.permutation_test(said, here) < CHANCE:
-        raise Failed(f"{path}: the mean score is {said.mean():.4g}, but {here.mean():.4g} on fresh seeds")
+        raise Failed(f"{path} has the mean score {said.mean():.4g}, but fresh seeds give {here.mean():.4g}")
 
 
 def _same(where: str, said: object, here: object) -> None:
@@ -92,15 +92,15 @@ def _same(where: str, said: object, here: object) -> None:
     if isinstance(said, float) and isinstance(here, float) and math.isclose(said, here, rel_tol=SLACK, abs_tol=SLACK):
         return
     if said != here:
-        raise Failed(f"{where} is {said}, but here it is {here}")
+        raise Failed(f"{where} is {said}, but the verification gives {here}")
 
 
 def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Component:
     """Return the agent, registered or named by the caller; raise `Failed` if the digest of its source differs."""
     said = submission.agent
     if agent is None and said.name not in hb.list_agents():
-        raise ValueError(f"{path} names {said.name!r}, which is not built-in: name it with --agents if you trust it")
+        raise ValueError(f"{path} names the agent {said.name!r}, which is not registered: add --agents if you trust it")
     use = hb.Component(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
     if (here := source(use)) != (there := submission.data["source"]):
-        raise Failed(f"{path}: source={there!r} must equal {here!r}, the digest of {use.name} here: the code differs")
+        raise Failed(f"{path}: source={there!r} must equal {here!r}: the code of {use.name} differs")
     return use

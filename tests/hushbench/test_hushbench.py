@@ -202,7 +202,7 @@ def test_an_agent_of_ones_own_from_code_to_page(here, hidden, capsys):
     (here / "own_server.py").write_text(SERVER.replace("5000", "5001"))
     capsys.readouterr()
     assert main(verify) == 1
-    assert "the code differs" in capsys.readouterr().err
+    assert " differs" in capsys.readouterr().err
     assert main(["bench", "--board", "mine.json", "--out", "board.html"]) == 0
     assert "<td>Server</td>" in (here / "board.html").read_text()
 
@@ -235,7 +235,7 @@ def test_a_policy_that_was_trained_is_named_by_its_folder(here, hidden, capsys):
     (here / "theirs/card.json").write_text((folder / "card.json").read_text() + " ")
     assert main([*verify, "sb3:theirs"]) == 1
     assert main([*verify, "PPO-DistDP"]) == 1  # the built-in policy, which has no digest
-    assert capsys.readouterr().err.count("the code differs") == 2
+    assert capsys.readouterr().err.count(" differs") == 2
 
 
 def test_an_agent_that_fails_is_shown_and_what_was_played_is_kept(here, capsys):

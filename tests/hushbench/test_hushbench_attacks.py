@@ -50,7 +50,7 @@ def test_an_agent_cannot_require_another_world(here, capsys):
 
 def test_a_file_that_hides_an_installed_module_is_refused(here):
     (here / "jinja2.py").write_text("")
-    with pytest.raises(ValueError, match=r"jinja2.py hides the module"):
+    with pytest.raises(ValueError, match=r"jinja2.py must be renamed, because it hides the module"):
         source(entry(written(here, "plain"), {}))
 
 
@@ -63,4 +63,4 @@ def test_scores_that_fresh_seeds_do_not_bear_out_are_refused(here, hidden, capsy
         main([*asked, "--verify", "lucky.json", "--shard", "1/1"]) == 0
     )  # 24 fresh runs: it takes them for stated ones
     assert main([*asked, "--verify", "lucky.json", "--shard", "1/5"]) == 1
-    assert "on fresh seeds" in capsys.readouterr().err
+    assert "fresh seeds give" in capsys.readouterr().err
