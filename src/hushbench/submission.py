@@ -58,7 +58,7 @@ def hidden_seed(header: Mapping[str, object], beacon: Mapping[str, str]) -> int:
         The value has not 64 hex digits, or the beacon's source is not named.
     """
     if not re.fullmatch("[0-9a-f]{64}", beacon["value"]):
-        raise ValueError(f"beacon={beacon['value']!r} must have 64 hex digits, in lower case")
+        raise ValueError(f"beacon={beacon['value']!r} must have 64 hex digits in lower case")
     if not beacon["source"].strip() or not beacon["source"].isprintable():
         raise ValueError(f"beacon source={beacon['source']!r} must name the publisher of the public value")
     both = bytes.fromhex(digest(header) + beacon["value"])
@@ -127,7 +127,9 @@ class Submission:
             raise ValueError(f"tasks={[*names]} must be tasks of {NAME}")
         for setting in self.settings:
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
-                raise ValueError(f"{setting}: a submission needs all tasks of a setting; it lacks {', '.join(missing)}")
+                raise ValueError(
+                    f"{setting}: a submission needs all tasks of a setting, but {', '.join(missing)} are missing"
+                )
         expected = {"benchmark": NAME, "command": command(self.agent, self.settings)}
         for field in (field for field in expected if self.data[field] != expected[field]):
             raise ValueError(f"{field}={self.data[field]!r} must be {expected[field]!r}")

@@ -55,7 +55,7 @@ def test_a_team_fits_a_face_that_hides_what_random_numbers_decided(env_id):
     env.reset(0)
     face = EnvView(env)
     for name in HIDDEN:
-        with pytest.raises(AttributeError, match=f"a team cannot read '{name}' of its env; it can read: "):
+        with pytest.raises(AttributeError, match=f"a team cannot read '{name}' of its env; a team can read: "):
             getattr(face, name)
     for name in dir(face):
         if name == "law" and env_id == "LTR-v0":

@@ -96,5 +96,5 @@ class Delivering(Wrapper):
 def test_what_a_third_party_inbox_gives_is_checked_where_it_is_delivered():
     with pytest.raises(ValueError, match=r"a tally must be pulls and sums of shape \(3, 6, 3\), not \(3, 1, 3\)"):
         played(hb.make_team("Multi-UCB"), [Delivering()])
-    with pytest.raises(ValueError, match="coop-UCB needs the network's SlotInbox, which can average messages, not Odd"):
+    with pytest.raises(ValueError, match="coop-UCB needs a SlotInbox to average messages, not Odd"):
         played(hb.make_team("coop-UCB"), [Delivering()], env={"n_change_points": 0})

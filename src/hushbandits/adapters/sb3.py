@@ -126,7 +126,7 @@ class RowsVecEnv(VecEnv):
     def get_attr(self, attr_name: str, indices: _Indices = None) -> list[object]:
         """Return a list of the attribute `attr_name`, one of `_READABLE`, for each of the sub-envs `indices`."""
         if attr_name not in _READABLE:
-            raise AttributeError(f"a sub-env has no attribute {attr_name!r}; it has {', '.join(_READABLE)}")
+            raise AttributeError(f"a sub-env has no attribute {attr_name!r}; its attributes: {', '.join(_READABLE)}")
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: object, indices: _Indices = None) -> None:
@@ -138,7 +138,7 @@ class RowsVecEnv(VecEnv):
     def env_method(self, method_name: str, *args: object, indices: _Indices = None, **kwargs: object) -> list[Array]:
         """Return the action masks of the sub-envs `indices`; raise ``AttributeError`` for any other method name."""
         if method_name != "action_masks":
-            raise AttributeError(f"a sub-env has no method {method_name!r}; it has action_masks")
+            raise AttributeError(f"a sub-env has no method {method_name!r}; its only method: action_masks")
         masks = self.action_masks()
         return [masks[i] for i in self._get_indices(indices)]
 

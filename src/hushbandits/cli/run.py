@@ -131,7 +131,7 @@ def asked(
         e = declared.overriding(changes)
         if e.claims and {cell.key for cell in e.cells()} != {cell.key for cell in declared.cells()}:
             keys = ", ".join(key for key in changes if key != "runs")
-            why = f"the values of {keys} differ from the declared ones, so no claim is judged"
+            why = f"the values of {keys} differ from the declared values, so no claim is judged"
             warnings.warn(f"{e.name}: {why}", stacklevel=2)
             e = replace(e, claims=(), source="; ".join(filter(None, (e.source, why))), varied=True)
         if e.claims and e.runs > known.runs:

@@ -53,7 +53,7 @@ class EnvView(World):
     >>> view.metrics
     Traceback (most recent call last):
         ...
-    AttributeError: a team cannot read 'metrics' of its env; it can read: actions, adjacency, ...
+    AttributeError: a team cannot read 'metrics' of its env; a team can read: actions, adjacency, ...
     """
 
     def __init__(self, env: World):
@@ -77,7 +77,7 @@ class EnvView(World):
                 return getattr(self._env, name)
             if name not in self._shown:
                 raise AttributeError(
-                    f"a team cannot read {name!r} of its env; it can read: {', '.join(sorted(self._shown))}"
+                    f"a team cannot read {name!r} of its env; a team can read: {', '.join(sorted(self._shown))}"
                 )
             value = self._env.configured if name == "wrappers" else getattr(self._env, name)
             for mine, configured in zip(self._env.wrappers, self._env.configured, strict=True):

@@ -126,13 +126,13 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     >>> checked_message("message", {"val": np.zeros((1, 2))}, {"x": Field()}, (1, 2))
     Traceback (most recent call last):
         ...
-    ValueError: message has no field 'x'; it has: val
+    ValueError: message has no field 'x'; its fields: val
     """
     if type(message) is not dict and not isinstance(message, Mapping):
         raise TypeError(f"{what} must be a dict of arrays by field, not {type(message).__name__}")
     for name in fields:
         if name not in message:
-            raise ValueError(f"{what} has no field {name!r}; it has: {', '.join(map(str, message)) or 'nothing'}")
+            raise ValueError(f"{what} has no field {name!r}; its fields: {', '.join(map(str, message)) or 'nothing'}")
     for name in message:
         if name not in fields and name != "sent":
             raise ValueError(f"{what} has an undeclared field {name!r}{nearest(str(name), fields)}")

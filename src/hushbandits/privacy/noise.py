@@ -69,7 +69,7 @@ class NoiseLaw:
 
     def cdf(self, x: Array) -> Array:
         """Return the distribution function at `x`, for continuous noise."""
-        raise NotImplementedError(f"{self!r} must define cdf(x), its distribution function")
+        raise NotImplementedError(f"{self!r} must define cdf(x), the distribution function")
 
     def far(self, tilt: float = 0.0) -> int:
         """Return an integer n such that ``P(x)e^(tilt·x)`` is negligible for ``|x| > n``."""

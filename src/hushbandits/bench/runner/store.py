@@ -69,7 +69,7 @@ class Store:
         there = self._declared()
         asked = there if experiments is None else (seed, tuple(experiments))
         if asked is None:
-            raise StoreError(f"there are no results in {self.path}: it has no {DECLARATION}")
+            raise StoreError(f"there are no results in {self.path}, because {DECLARATION} is missing")
         self.seed, self.experiments = asked
         if there is not None and (other := _difference(there, asked)):
             raise StoreError(f"{self.path} has other results: {other}; choose another --out, or delete that folder")

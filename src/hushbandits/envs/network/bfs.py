@@ -53,7 +53,7 @@ def connected(graph: Links) -> Links:
     """Return the graph if it is connected, otherwise raise ``ValueError``."""
     parts = connected_components(_sparse(graph), directed=False, return_labels=False)
     if parts > 1:
-        raise ValueError(f"graph must be connected: it falls into {parts} parts")
+        raise ValueError(f"graph must be connected, but has {parts} components")
     return graph
 
 

@@ -108,9 +108,7 @@ class NetworkTeam(Team):
         elif rules.takes == "mix" and type(inbox) is SlotInbox:
             self.made(rules).mixed(self.state, *inbox._mail(rules.fields), self._t)
         elif rules.takes == "mix":
-            raise ValueError(
-                f"{self.name} needs the network's SlotInbox, which can average messages, not {type(inbox).__name__}"
-            )
+            raise ValueError(f"{self.name} needs a SlotInbox to average messages, not {type(inbox).__name__}")
         else:
             raise NotImplementedError(f"{type(self).__name__} must define receive(inbox)")
 

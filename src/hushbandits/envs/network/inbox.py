@@ -191,7 +191,7 @@ class SlotInbox(Inbox):
     def _needs(self, *fields: str) -> None:
         for field in fields:
             if field not in self._fields:
-                raise KeyError(f"no field {field!r} in this inbox; it offers: {', '.join(self._fields)}")
+                raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._fields)}")
         if self._round != (now := self._ring.t):
             raise RuntimeError(
                 f"this inbox is of round {self._round}, but the env is in round {now}: read each inbox in its round"
