@@ -78,7 +78,7 @@ def checked_mode(mode: str | None, modes: Collection[str]) -> str | None:
 
 
 def begun(already: bool, what: str) -> None:
-    """Raise ``RuntimeError`` unless an episode has begun (`already`); the message names the call `what`."""
+    """Raise ``RuntimeError``, with the call `what` in its message, if no episode has begun (`already` is false)."""
     if not already:
         raise RuntimeError(f"{what} before the start of an episode: call reset() first")
 

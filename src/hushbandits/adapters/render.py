@@ -21,7 +21,7 @@ _FACTS = 3  # metrics that a title has room for
 
 
 def title(env: Env, name: str, over: bool = False) -> str:
-    """Return `name` and a second line with time, metrics and, if `over`, the outcome of the env's first run."""
+    """Return two lines: `name`, and the time, metrics and (if `over`) outcome of the env's first run."""
     of = "" if env.horizon is None else f" of {env.horizon:,}"
     facts = [f"{env.time_unit} {int(env.t[0]):,}{of}"]
     metrics = {key: float(value[0]) for key, value in env.metrics().items() if value.ndim == 1}

@@ -143,7 +143,7 @@ class GosInE(Team):
         return u
 
     def _schedule(self, due: Array, u: Array) -> None:
-        """Set the round in which phase j of each agent in `due` ends; the random `u` (R, M) is for `slack` alone."""
+        """Set the round in which phase j of each agent in `due` ends; `slack` makes it depend on the uniforms `u`."""
         length = self._j**3 - (self._j - 1) ** 3
         if self.slack is not None:
             more = np.ceil((1 + self.slack) * length).astype(np.int64) - length

@@ -26,7 +26,7 @@ _GROWTHS: dict[str, Callable[[Array], Array]] = {"linear": lambda p: 10 * p, "do
 
 
 def _shares(fraction: float, mapping: str) -> tuple[float, float]:
-    """Return a(λ) of `mapping` at λ = `fraction`, and ``e = (a − λ)/a``, which is above ½."""
+    """Return a, the value of `mapping` at λ = `fraction`, and ``e = (a − λ)/a > ½``."""
     a = MAPPINGS[mapping](fraction)
     return a, (a - fraction) / a
 

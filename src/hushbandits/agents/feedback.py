@@ -201,7 +201,7 @@ class SuccessiveElimination(Calibrated):
         return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
 
     def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        """Return the mean of arm k of agent i in run r from this phase's block of n users with sum `total`."""
+        """Return arm k's mean for agent i in run r, from the sum `total` of n users in this phase's block."""
         return total / n
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:

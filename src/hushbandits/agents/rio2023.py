@@ -82,7 +82,7 @@ class CorruptedElimination(VotingTeam):
         self.xi = real("xi", xi, 0, 1, closed="low")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
-        """Require an env with losses at rate ξ and the paper's threshold of votes, which drops agents that finish."""
+        """Require losses at rate ξ, the paper's threshold of votes, and that finished agents leave."""
         return Requirements(
             env={"delta": self.delta, "eta": self.eta, "xi": self.xi, "vote_rule": ">", "inactive_agents": "drop"}
         )

@@ -70,7 +70,7 @@ def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, tab
 
 @jit
 def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
-    """Write the average of the means that each client in `due` knows to `estimate`, and their number to `heard`."""
+    """Write to `estimate` the average of the means that each client in `due` knows, and to `heard` their number."""
     runs, agents, arms = estimate.shape
     for r in range(runs):
         for m in range(agents):

@@ -275,7 +275,7 @@ _HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetw
 
 
 def home(team: Team) -> Env:
-    """Return the env in which the guarantee of `team` is audited, which depends on the team's setting."""
+    """Return the env, chosen by the team's setting, in which the guarantee of `team` is audited."""
     if team.setting in _HOMES:
         return assemble(_HOMES[team.setting], team, runs=1)
     if isinstance(team, VotingTeam):

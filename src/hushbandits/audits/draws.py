@@ -160,7 +160,7 @@ class Draws:
     # -- refuted ε --------------------------------------------------------------------------------------------------
 
     def _fit(self, u: Array, part: Array) -> bool:
-        """Return ``True`` if no test rejects uniformity of `u` in `part`, in a group of `part`, or for a canary bit."""
+        """Return whether the `u` in `part` look uniform: all together, in each group, and for each canary bit."""
         beside = [*(at for _, at in self.coarse), self.bits, ~self.bits]
         groups = [part, *(both for group in beside if (both := part & group).any())]
         return max(uniforms.distance(u[group]) for group in groups) < math.log(_DOUBT * len(groups))
@@ -222,7 +222,7 @@ class Draws:
         return high * uniforms.scale_between(u[part], level)[1] if self._fit(u, part) else 0.0
 
     def _events(self, pair: tuple[float, str, Array]) -> Verdict:
-        """Return a verdict on ε from an event of one or two draws, which a third of the runs selects."""
+        """Return a verdict on ε from an event of one or two draws; a third of the runs serves to select the event."""
         delta, level, runs = self.promise.delta, self.level / 2, self.noise.shape[1]
         learning = np.broadcast_to((np.arange(runs) < max(runs // 3, 1))[:, None], self.noise.shape)
         parts = [("", self.there), *((f", {words}", part) for words, part in self.coarse)]
@@ -307,7 +307,7 @@ def _guessed_off(n: int, wrong: float, level: float) -> float:
 
 
 def _cut(epsilon: float, delta: float, n: int, level: float) -> str:
-    """Return a text with the smallest tail probability at which n draws per reward value detect a cut-off tail."""
+    """Return as text the probability of the smallest tail whose absence n draws per reward value detect."""
     for hits in np.unique(np.geomspace(10, max(n, 11), 60).astype(int)).tolist():
         if epsilon_lower_bound(hits, 0, max(n, hits), delta, level) > epsilon:
             p = (hits + 1.3 * math.sqrt(hits)) / n * math.exp(-epsilon)

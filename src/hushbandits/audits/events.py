@@ -270,7 +270,7 @@ def guessed(bits: Array, features: Views, level: float) -> tuple[int, int, int]:
 
 
 def _cut(score: Array, bits: Array, level: float) -> tuple[float, float]:
-    """Return the largest lower bound (Hoeffding) on the share of correct guesses, and the threshold for this bound."""
+    """Return the largest Hoeffding bound on the share of correct guesses over several thresholds, and its threshold."""
     size = np.abs(score)
     if not size.any():
         return -math.inf, math.inf
@@ -365,7 +365,7 @@ def _posts(case: Case, n: int, values: tuple[float, float], seed: int) -> Views:
 
 
 def _windows(bits: Array, views: Views) -> Views:
-    """Return features of canaries, and the bits of the canaries.
+    """Return the features and the bits of canaries.
 
     The features are the values of the canary's agent and the preceding agent, in its round and the one before.
     """

@@ -26,7 +26,7 @@ def routes(make: Callable[..., Wrapper], subject: str, kind: str, budget: Budget
 
 
 def _order(shuffle: Wrapper, subject: str, runs: int, level: float, seed: int) -> Iterator[Verdict]:
-    """Yield verdicts on whether messages arrive without senders, in a uniform order that does not depend on rewards."""
+    """Yield verdicts on whether messages arrive without sender fields, in a uniform order independent of rewards."""
     names = (np.arange(4) + 1) / 5
     if fits(partial(make_batched, "CoopNetwork-v0"), shuffle):
         env, places = _group(runs, 4, [shuffle]), []
@@ -60,7 +60,7 @@ def _group(runs: int, n: int, wrappers: list[Wrapper]) -> Env:
 
 
 def _cohorts(make: Callable[..., Wrapper], subject: str, runs: int, seed: int) -> Iterator[Verdict]:
-    """Check that no sum over fewer than `min_cohort` users of a block, or messages of a round, is released."""
+    """Check that each released sum is over at least `min_cohort` users of a block, or messages of a round."""
     least = 5
     env = Feedback(simulate_users="individual", wrappers=[make(min_cohort=least)])
     fields = seen(env, [np.ones(8)] * 20, runs, seed, "before").fields

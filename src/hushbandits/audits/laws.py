@@ -138,7 +138,7 @@ def _coins_by_law(case: Case) -> Iterator[Verdict]:
 
 
 def _releases_by_law(case: Case) -> Iterator[Verdict]:
-    """Check guarantees of `PrivateMeans` by the exact laws of its releases, if an arm's first reward changes."""
+    """Check guarantees of `PrivateMeans` by the exact laws of its releases under a change of an arm's first reward."""
     for horizon in (3, 16, 100):
         counts = release_counts(case.owner.epsilon, case.owner.release_exponent, horizon).astype(float)
         costs = counts ** (-case.owner.release_exponent / 2)  # a shift of 1/n, in units of n^(v/2 − 1)
@@ -195,7 +195,7 @@ def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Ve
 
 
 def _more_runs(case: Case, largest: int, runs: int) -> Iterator[Verdict]:
-    """Test noise in further runs: with lost users, in many short runs with random rewards, and with users in aggregate.
+    """Test noise in further runs: with lost users, with random rewards (short runs), and with aggregate users.
 
     Short runs begin with equal blocks.  A dependence of the first noise on the random numbers of rewards blurs later,
     since the number of values that a draw takes from a generator varies.
@@ -269,7 +269,7 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
-    """Check that each decoded sum lies, up to one reward, in the range that modulus and tail bound allow."""
+    """Check that no decoded sum exceeds the range of modulus and tail bound by more than one reward."""
     wrong = 0
     for b, n in enumerate(sizes):
         plan = mechanism.planned(n)

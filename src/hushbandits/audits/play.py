@@ -40,7 +40,7 @@ class Prescribed(Law):
 
 
 class Tap(Wrapper):
-    """Wrapper that records the latest own rewards and messages of agents, and visible messages of users."""
+    """Wrapper that records the latest own rewards and messages, and each user's message unless a part hides it."""
 
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         self.earned = np.array(reward)

@@ -111,7 +111,7 @@ def _grid(case: Case, n: int, runs: int = 400) -> Verdict:
 
 
 def on_graph(case: Case, horizons: Sequence[int] = (3, 16)) -> Iterator[Verdict]:
-    """Test every guarantee on neighbouring sequences of rewards, by all sent and received messages.
+    """Test every guarantee by the messages that are sent and received on neighbouring sequences of rewards.
 
     Short runs show as much as possible; in longer ones unaccounted costs add up.  A guarantee about a run must cover
     agents that show their published own rewards (`Mirror`).  If a wrapper publishes other values than the rewards, all
@@ -278,7 +278,7 @@ UNSEEN = {
 
 @dataclass(frozen=True)
 class Check:
-    """A check of one subject: `run` yields verdicts; `promises` has class and observer of each guarantee."""
+    """A check of one subject: `run` yields the verdicts; `promises` names each guarantee's owner class and observer."""
 
     subject: str
     what: str

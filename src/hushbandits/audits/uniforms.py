@@ -40,7 +40,7 @@ def scale_between(u: Array, level: float) -> tuple[float, float]:
 
 
 def factor(n: int, level: float) -> float:
-    """Return the smallest narrowing factor of Laplace noise that n draws detect with 90 % power.
+    """Return the smallest factor of narrowing that n draws of Laplace noise detect with 90 % power.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def tails(u: Array) -> float:
 
 
 def share(hits: Array, mean: Array) -> float:
-    """Return ``n KL(share ‖ mean)`` (Hoeffding), the evidence that the share of true `hits` exceeds `mean`."""
+    """Return ``n KL(share ‖ mean)``, Hoeffding's evidence that true values in `hits` are more frequent than `mean`."""
     if not hits.size:
         return 0.0
     found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
@@ -83,7 +83,7 @@ def repeats(u: Array, alike: float) -> float:
 
 
 def _unlikely(turns: list[Array], plain: list[Array], n: Array) -> Array:
-    """Return the largest evidence against independence in the sums `turns` and `plain`, each of n products.
+    """Return the largest evidence against independence in sums of n products: complex sums `turns`, real sums `plain`.
 
     ``cos 2π(u′ ± u)`` of independent u are independent of one another, with ``E e^(λ cos) = I₀(λ) ≤ e^(λ²/4)``.
     Given all before it, ``(2u − 1)x`` has ``E e^(λ·) ≤ e^(λ²x²/6)``; and Σx², of mean n/3, stays below `spent` except

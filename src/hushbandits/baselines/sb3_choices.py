@@ -21,7 +21,7 @@ CHOICES = {
 
 
 def choices(task: RLTask) -> int:
-    """Return C, the number of choices of an agent in `task`, provided that an action is a single choice."""
+    """Return C, the number of choices that an agent has in `task`, whose actions must be single choices."""
     arms, users = task.core.n_arms, int(task.core.horizon or 1)
     return {"network": arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}[task.core.setting]
 

@@ -6,7 +6,7 @@ from hushbandits.core import Action, Array, Observation, Streams, Team, World, i
 
 
 class Random(Team):
-    """Agents that pull random arms, or in exploration every remaining arm, and send random or default messages.
+    """Agents that pull random arms (in the exploration setting all remaining arms) and send random or default messages.
 
     Exploration: pulls every arm still in 𝒦 and votes each out with probability `rate`.  Feedback: a uniform arm for a
     block of `block` users.  Elsewhere: a uniform arm each, and the standard report.

@@ -45,14 +45,14 @@ def among(name: str, value: object, known: Collection[str]) -> str:
 
 
 def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Yield a dict of columns for the final values, and one for the curve, of each metric of a configuration."""
+    """Yield, for each metric of a configuration, a dict of columns with the final values, and one with the curve."""
     head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
     for metric, run, time, value in c.data.long():
         yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:
-    """Return the `Figure` of `metric` with the fields `asked`; default x-axis: a swept parameter, time or runs."""
+    """Return the `Figure` of `metric` with the fields `asked`; x is by default a swept parameter, time or runs."""
     sweep = part.sweep
     finals = list(dict.fromkeys(name for c in part.configurations for name in c.metrics()))
     curves = list(dict.fromkeys(name for c in part.configurations for name in c.data.curves))

@@ -111,7 +111,7 @@ def _measured(verdict: Verdict) -> str:
 
 
 def said(found: Sequence[Reproduction]) -> list[str]:
-    """Return a line per paper with verdict counts by origin, and a last line with verdict counts of paper claims.
+    """Return a line per paper that counts verdicts by the claims' origin, and a last line that counts paper claims.
 
     The papers' claims are those whose origin is a paper.
     """

@@ -1,4 +1,4 @@
-"""Results of runs: one object, in memory or from a results folder."""
+"""The class `Results`, which holds the results of runs, and functions that read them from a results folder."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Results:
 
     @property
     def metrics(self) -> list[str]:
-        """Return the names of all metrics at the end of a run."""
+        """Return the names of all metrics that have a value at the end of a run."""
         return list(dict.fromkeys(name for c in self.configurations for name in c.data.finals))
 
     def select(

@@ -36,7 +36,7 @@ def _p(p: float) -> str:
 
 
 def _apart(lines: Sequence[Configuration]) -> list[str]:
-    """Return a list with a note on the known parameters in which the envs of `lines` differ, or an empty list."""
+    """Return a list with a note on the parameters in which the known envs of `lines` differ, or an empty list."""
     known = [
         {"env": name, **{k: shown(list(v) if isinstance(v, tuple) else v) for k, v in params.items()}}
         for name, params in (line.env for line in lines if line.env is not None)

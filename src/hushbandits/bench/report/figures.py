@@ -201,7 +201,7 @@ def _styled(more: Mapping[str, object] | None = None) -> Iterator[None]:
 
 
 def _grid(picture: Picture, shown: Sequence[Panel], columns: int, letters: int) -> None:
-    """Draw the panels row by row; panels that all show the same quantities share axes, with labels at the edge."""
+    """Draw the panels row by row; if all show the same quantities, they share axes, with labels only at the edge."""
     rows, places = math.ceil(len(shown) / columns), _places(shown)
     alike = len({panel.axes for panel in shown}) == 1
     grid = picture.subplots(rows, columns, sharex=alike, sharey=alike, squeeze=False).ravel()

@@ -59,7 +59,7 @@ class Series:
 
 
 def figures(lines: Sequence[Configuration], experiment: Experiment) -> tuple[Figure, ...]:
-    """Return the panels of the declared figures, or a default figure: along the sweep, else over time or runs."""
+    """Return the panels of the declared figures; without any, one default figure over the sweep, time or runs."""
     if experiment.figures:
         return tuple(panel for figure in experiment.figures for panel in panelled(experiment, figure))
     names = list(experiment.metrics) or lines[0].metrics()

@@ -49,7 +49,7 @@ def columns(swept: Iterable[str]) -> list[str]:
 
 
 def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield a `Row` per line and metric, for lines with runs; by default for all metrics of a line."""
+    """Yield a `Row` for each of the `metrics`, by default all, of each line that has runs."""
     for line in lines:
         for name in metrics or line.metrics():
             x, kind = line.final(name), line.metrics_spec[name]
@@ -113,7 +113,7 @@ def written(value: Value) -> str:
 
 
 def print_tables(store: Store, console: Console, most: int = 40) -> None:
-    """Print one table per experiment, of at most `most` cells."""
+    """Print one table per experiment, with its first `most` cells (agents at swept values)."""
     for experiment in store.experiments:
         cells, swept = experiment.cells(), list(experiment.sweep)
         body = []
