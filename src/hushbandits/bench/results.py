@@ -269,7 +269,7 @@ class Results:
         return compare(self, metric=metric, **how)
 
     def ends(self, metric: str) -> list[Configuration]:
-        """Return the configurations with unique labels; each must have `metric`, with one number per run."""
+        """Return the configurations, with labels made unique; each must have one number per run for `metric`."""
         for c in self.configurations:
             if metric not in c.metrics():
                 has = ", ".join(c.metrics()) or "no runs"

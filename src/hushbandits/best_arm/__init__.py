@@ -1,1 +1,1 @@
-"""Best-arm identification routines of one voting agent, such as elimination, racing and LUCB."""
+"""Routines such as elimination, racing and LUCB, by which one voting agent identifies the best arm."""

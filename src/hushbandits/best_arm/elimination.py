@@ -30,7 +30,7 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
 
 @jit
 def elimination_gap(n_arms: int, t: int, failure: float) -> float:
-    """Return ``2√(ln(K t²/p)/t)``, the gap to the best mean that eliminates an arm after t pulls of each arm.
+    """Return ``2√(ln(K t²/p)/t)``: after t pulls of each arm, arms this far below the best mean are eliminated.
 
     Source: Even-Dar et al. 2006, algorithm 3; Rio et al. 2023, algorithm 3.
     """

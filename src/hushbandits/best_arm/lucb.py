@@ -18,7 +18,7 @@ from hushbandits.policies.kl import kl_lower, kl_upper
 
 @jit
 def lucb_rate(n_arms: int, t: int, eta: float) -> float:
-    """Return ``½ ln(5Kt⁴/(4η))``: in round t the radius of an arm pulled N times is ``√(rate/N)``.
+    """Return the rate ``½ ln(5Kt⁴/(4η))`` in round t; an arm pulled N times has the radius ``√(rate/N)``.
 
     Source: Kalyanakrishnan et al. 2012, section 3.1, with ``k₁ = 5/4``.
     """
@@ -161,7 +161,7 @@ def kl_lucb(n_arms: int, eta: float, epsilon: float) -> Routine:
 
 
 def ugapec(n_arms: int, eta: float, epsilon: float) -> Routine:
-    """Return UGapEc: of an arm J and its challenger, it pulls the arm with the larger radius until ``B_J < ε``.
+    """Return UGapEc, which pulls arm J or its challenger, the one with the larger radius, until ``B_J < ε``.
 
     ``B_k`` is an upper bound of arm k's simple regret, and J is the arm with the smallest bound.
 

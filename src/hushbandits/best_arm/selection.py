@@ -63,7 +63,7 @@ def fewest_pulls(local, pulls):
 
 @jit
 def pick(local, pulls, arms, rank):
-    """Mark arm number `rank` of the remaining arms with the fewest pulls; return 1, or 0 if there are fewer."""
+    """Mark the arm with index `rank` among the least-pulled remaining arms; return 1, or 0 if no arm has this index."""
     fewest, _ = fewest_pulls(local, pulls)
     for k in range(local.size):
         if local[k] and pulls[k] == fewest:

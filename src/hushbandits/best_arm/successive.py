@@ -1,4 +1,4 @@
-"""Scalar rules of successive elimination, shared by every agent that runs it.
+"""Scalar rules of private successive elimination, which several agents share.
 
 Differentially private: Sajed & Sheffet 2019; in batches: Chowdhury & Zhou 2023, lemma 2.
 """

@@ -14,7 +14,7 @@ from hushbandits.privacy.laplace import laplace
 
 
 class TopTwo(NamedTuple):
-    """The samples of all agents, for which each arm has its own phases."""
+    """The samples of all agents, divided into phases separately for each arm."""
 
     local: Array  # (R, N, K) 𝒦_n: all arms until it stops
     mean: Array  # (R, N, K) μ̃, of the last phase

@@ -1,1 +1,1 @@
-"""The command line, one file per command."""
+"""The command line: modules with its commands, and their shared parts."""

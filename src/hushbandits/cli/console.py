@@ -157,7 +157,7 @@ def make_console(stderr: bool = False) -> Console:
 
 
 def print_pairs(name: str, found: Sequence[Compared]) -> None:
-    """Print a table per comparison of one metric, and notes on the columns."""
+    """Print one table for each comparison in `found`, and then notes on the columns."""
     from hushbandits.bench.report.compared import heads, notes, rows
     from hushbandits.bench.report.terminal import escape, print_table
 

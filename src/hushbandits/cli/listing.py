@@ -66,7 +66,7 @@ def _named(table: Registry) -> Iterator[tuple[str, str]]:
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
-    """Yield each module of experiments and, indented, its experiments."""
+    """Yield each built-in module with its indented experiments, and then each plug-in's experiments as one entry."""
     for module, (line, declared) in modules().items():
         yield module, line
         yield from ((f"  {e.name}", e.title) for e in declared)

@@ -142,7 +142,7 @@ def asked(
 
 
 def _publish(store: Store, trusted: Collection[str] | None = None) -> None:
-    """Write figures and page of `store`, and print their paths; `trusted`: theory functions that may be called."""
+    """Write figures and page of `store`, and print their paths; `trusted` lists theory functions that may be called."""
     from hushbandits.bench.report.figures import pictures
     from hushbandits.bench.report.page import write
 

@@ -327,13 +327,13 @@ class Env(World, ABC):
         return tuple(parts)
 
     def no_action(self) -> Action:
-        """Return the smallest action of every acting agent: arm 0, no arms, or arm 0 for a block of one user."""
+        """Return the smallest action of every acting agent: arm 0, the empty set, or arm 0 with a block of one user."""
         lead = self.active_agents.shape
         least = [np.full((*lead, *f.shape), max(0, f.range[0]), f.dtype) for f in self.actions.values()]
         return least[0] if len(least) == 1 else tuple(least)
 
     def random_action(self, rngs: Sequence[np.random.Generator], block: int = 32) -> Action:
-        """Return random arms for the acting agents, with one generator per run; other action fields are `block`."""
+        """Return random arms for the acting agents, with one generator per run; set all other fields to `block`."""
         arms = np.stack([rng.integers(self.n_arms, size=self.active_agents.shape[1]) for rng in rngs])
         rest = [np.full_like(arms, block) for name in self.actions if name != "arm"]
         return (arms, *rest) if rest else arms

@@ -64,7 +64,7 @@ class Adjacency:
 
 @dataclass(frozen=True)
 class Run:
-    """Composition over a run: the largest number of a participant's rewards, each of which costs (ε, δ) once.
+    """Composition over a run: a participant has at most `times` rewards, and each reward costs (ε, δ) once.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ class Inbox(ABC):
         """Return the values of `field` in every slot, ``(R, A, S, …)``; empty slots hold 0 (``sender``: −1)."""
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the sum of `field` over the slots, ``(R, A, …)``; with `weight`, of the product of both fields."""
+        """Return the sum of `field` over the slots, ``(R, A, …)``; with `weight`, sum the products of both fields."""
         raise ValueError(f"this inbox has no totals of {field!r}; its fields: {', '.join(self.fields)}")
 
     def mix(self, field: str, matrix: Array) -> Array:

@@ -187,7 +187,7 @@ class Payload(dict[str, Any]):
         return self.map(lambda x: np.clip(x, 0.0, 1.0))
 
     def add(self, noise: Callable[[int], Any], stream: Stream) -> Self:
-        """Add noise to every reward; ``noise(n)`` is its distribution in a cohort of n planned senders."""
+        """Add noise to every reward; ``noise(n)`` is the noise distribution in a cohort of n planned senders."""
         self._missing("add")
 
     def encode(self, g: Array, stream: Stream) -> Self:

@@ -47,7 +47,7 @@ def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]
 
 
 def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
-    """Reset an env and a compatible team with the seed, and return the first observation."""
+    """Reset an env and a compatible team with `seed`, and return the first observation."""
     obs = env.reset(seed)
     team.reset(EnvView(env), Streams(env.seeds).below(agent(team.stream)))
     return obs

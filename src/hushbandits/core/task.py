@@ -177,7 +177,7 @@ class RLTask(ABC):
         return np.zeros(self.core.runs)
 
     def solved(self) -> Array:
-        """Return which ended runs are terminated, not truncated at the horizon, ``(R,)``."""
+        """Return which runs, ``(R,)``, count as terminated rather than truncated when they end."""
         return np.zeros(self.core.runs, bool)
 
     def say(self) -> list[str]:

@@ -20,12 +20,12 @@ _SUMS = "SHA256SUMS"
 
 
 def header(paper: str, seed: int, quick: bool) -> Params:
-    """Return the metadata that `read_archive` compares with its arguments."""
+    """Return the metadata that an archive must have: format, paper, seed and scale."""
     return {"format": 1, "paper": paper, "seed": seed, "scale": "quick" if quick else "full"}
 
 
 def digests(runs: Runs) -> dict[str, str]:
-    """Return a digest of the run numbers, times and values of each metric of a cell."""
+    """Return a digest for each metric of a cell, computed from run numbers, times and values."""
     found: dict[str, str] = {}
     for name, *columns in runs.long():  # a curve follows the values at the end
         found[name] = digest_of(b"".join([found.get(name, "").encode(), *(each.tobytes() for each in columns)]))
@@ -33,7 +33,7 @@ def digests(runs: Runs) -> dict[str, str]:
 
 
 def read_archive(path: Path, paper: str, experiments: Sequence[Experiment], seed: int, quick: bool) -> Store:
-    """Return the rows in a paper's file, after comparing them with the digests.
+    """Return a `Store` with the rows in a paper's file, after comparing the rows with the digests.
 
     The SHA-256 of the file must be the one that the package lists.  The package lists the files of the released
     archive, which has full runs with seed 0.  For other files, the ``SHA256SUMS`` beside the file counts.

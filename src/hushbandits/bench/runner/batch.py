@@ -36,7 +36,7 @@ def prepare(
 
 
 def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
-    """Return the times at which curves are sampled: `checkpoints` log-spaced times, or the times in `checkpoints`.
+    """Return the times at which curves are sampled: at most `checkpoints` log-spaced times, or the listed times.
 
     A number gives up to so many whole numbers, evenly spaced in the logarithm.  ``None``: 50 if an episode lasts
     exactly `horizon`, else none (then a team may play the episode in one compiled call).
@@ -107,7 +107,7 @@ class Batch:
 
     @classmethod
     def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Batch:
-        """Return the batch of the runs numbered `runs` of `cell`."""
+        """Return the batch with the runs of `cell` whose numbers are in `runs`."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,
             cell.checkpoints, cell.seed_text, seed, tuple(runs),

@@ -102,7 +102,7 @@ def _kind(cell: Cell) -> tuple[str, ...]:
 
 
 def joined(where: str, instances: Iterable[Instance]) -> dict[str, Metric]:
-    """Return the metric specifications of all `instances`; raise ``ValueError`` if two of them disagree."""
+    """Return the metric specifications of all `instances`; raise ``ValueError`` if a metric has two natures."""
     found: dict[str, Metric] = {}
     for name, one in (item for instance in instances for item in instance.metrics_spec.items()):
         if (other := found.setdefault(name, one)).nature != one.nature:
@@ -215,7 +215,7 @@ def _had(
 
 
 def _telling(experiment: Experiment) -> list[Cell]:
-    """Return all cells, or, of more than 500 cells, the first one for each line and value of a swept parameter."""
+    """Return all cells if they are at most 500; else the first cell of each line for each swept value."""
     cells = experiment.cells()
     if len(cells) <= 500:
         return cells

@@ -57,7 +57,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
 
 
 def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[Batch, Reply], None, list[Batch]]:
-    """Play the waiting batches and yield each reply; if the pool breaks, return the unfinished batches."""
+    """Play the waiting batches and yield each with metrics or error; if the pool breaks, return the unfinished ones."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 

@@ -17,7 +17,7 @@ Bar = Callable[..., None]
 
 @contextmanager
 def progress_bar(total: int, shown: bool = True) -> Iterator[Bar]:
-    """Show a progress bar with finished runs, time left and current cell inside the block; only on a terminal.
+    """Show a progress bar during the block, if stderr is a terminal: finished runs, time left, current cell.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | 
 def _refuse_edits(
     store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Callable[..., object]
 ) -> None:
-    """Raise ``StoreError`` if a user file changed since rows were written; only warn if no run is missing."""
+    """Without ``options.mix``, raise ``StoreError`` if user files changed after use; only warn if no run is missing."""
     noted = {name: digest for session in store.sessions() for name, digest in session.get("own", {}).items()}
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
     played = (cell for cell in store.cells.values() if edited and cell.key in store.rows)

@@ -114,7 +114,7 @@ def _installed(file: Path) -> bool:
 
 @contextlib.contextmanager
 def sent(tasks: Sequence[Batch]) -> Iterator[bytes]:
-    """Yield the pickled classes and registrations that the batches need; inside, user modules are pickled by value.
+    """Yield the pickled classes and registrations that batches need; during the block, pickle user modules by value.
 
     A user's module is sent in its current state, with the modules of its folder that it imports.  A worker imports no
     user file, so none can be out of date.

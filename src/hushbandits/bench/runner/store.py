@@ -141,7 +141,7 @@ class Store:
         return [stated for stated in self._json("failures") if stated["cell"] in self.cells]
 
     def sessions(self) -> list[Params]:
-        """Return the sessions that wrote rows, with time and machine, in order of time."""
+        """Return the recorded sessions, with time and machine, in order of time."""
         return self._json("sessions")
 
     def _json(self, folder: str) -> list[Params]:

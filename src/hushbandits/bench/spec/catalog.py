@@ -118,7 +118,7 @@ def reasons(module: str) -> dict[str, str]:
 
 
 def family(name: str) -> int:
-    """Return the number of claims in the module of the experiment `name`, which are all judged together.
+    """Return the number of claims in the module that declares experiment `name`; they are judged together.
 
     The number is 0 if no module declares the experiment.
     """

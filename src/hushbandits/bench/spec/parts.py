@@ -56,7 +56,7 @@ class Part:
 
     @classmethod
     def several(cls, key: str, given: object) -> tuple[Self, ...]:
-        """Return the parts in the list `given`, built where necessary; error messages name the list `key`."""
+        """Return the parts in the list `given`, built where necessary; error messages call the list `key`."""
         if not isinstance(given, (list, tuple)):
             raise ValueError(f"{key}={shown(given)} must be a list")
         return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))

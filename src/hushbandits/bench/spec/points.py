@@ -73,7 +73,7 @@ def check_declared(experiment: Experiment) -> None:
 def picked(
     what: str, at: Mapping[str, Sequence[object]], sweep: Mapping[str, Sequence[object]], varied: bool = False
 ) -> None:
-    """Raise ``ValueError`` if `at` selects a parameter that is not swept or, unless `varied`, an unknown value.
+    """Raise ``ValueError`` if `at` selects an unswept parameter, or a value outside its sweep (allowed if `varied`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Symbols and names of parameters in tables and plots.
+"""Symbols and names of parameters, and specifications of metrics, for tables and plots.
 
 A parameter that is missing here appears under its name.
 """

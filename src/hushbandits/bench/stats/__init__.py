@@ -1,4 +1,4 @@
-"""Statistics of runs; each function gives its formula and source.
+"""Statistics of runs, with their formulas and sources.
 
 Intervals are two-sided at `level` (default 0.95).  No function uses a global generator: resampling takes a `seed`.
 SciPy is imported where it is called, since the import takes half a second.  A function of our own that SciPy has as

@@ -78,7 +78,7 @@ def skewed_t(
     strata: Sequence[Stratum], weights: Array, level: float = 0.95, *,
     estimate: float | None = None, bends: Callable[[float], tuple[float, float]] = lambda _: (0.0, 0.0),
 ) -> Interval:  # fmt: skip
-    """Return the interval of ``Σ_i w_i μ_i``, in which μ_i is the mean over the runs of cell i.
+    """Return the interval of ``Σ_i w_i μ_i``, where μ_i is the expected value of the metric in cell i.
 
     Standard error and third cumulant of the estimate add up over strata; the degrees of freedom are those of the
     smallest stratum, which is conservative.  The sample skewness, too small in few runs, is multiplied by 1.5.

@@ -189,7 +189,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
 
 
 def _counts(indices: Array, n: int) -> Array:
-    """Return counts ``(B, n)`` of each of n runs in each resample; a resample is a column of `indices`."""
+    """Return how often each of n runs occurs in each resample, ``(B, n)``; a column of `indices` is a resample."""
     resamples = indices.shape[1]
     flat = indices.astype(np.int64) + n * np.arange(resamples)
     return np.bincount(flat.ravel(), minlength=n * resamples).reshape(resamples, n).astype(float)

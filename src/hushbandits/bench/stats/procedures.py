@@ -60,7 +60,7 @@ def logs(box: Array, weights: Array) -> Interval:
 
 
 def combined(extremes: _Extremes, intervals: Sequence[Interval], weights: Array) -> Interval:
-    """Return the minimum and maximum of an effect if the statistic of each cell varies in one of `intervals`.
+    """Return the minimum and maximum of an effect if each cell's statistic lies in the cell's interval.
 
     With each at level ``1 − α/k`` for k lines, the effect's level is ``1 − α`` for any dependence (Bonferroni).
 
@@ -106,7 +106,7 @@ PROCEDURES: Mapping[tuple[str, type[Effect]], Procedure] = {
 
 
 def procedure(effect: Effect, measure: Metric) -> Procedure:
-    """Return the procedure for the interval of `effect`, given the declaration `measure` of its metric."""
+    """Return the procedure that computes the interval of `effect`; `measure` specifies the effect's metric."""
     found = PROCEDURES.get((statistic_of(measure, effect.statistic), type(effect)))
     if found is None:
         raise ValueError(f"{effect.words} of {effect.metric!r}, a rate, is not possible; use Value or Difference")

@@ -126,7 +126,7 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
 
 
 def together(experiment: Experiment) -> int:
-    """Return m, the number of claims of the experiment's paper, which are judged together."""
+    """Return m, the number of claims judged together: all claims of the experiment's paper."""
     return max(family(experiment.name), len(experiment.claims))
 
 
@@ -159,7 +159,7 @@ def _rows(line: Configuration, effect: Effect) -> _Rows:
 
 
 def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
-    """Group cells that share runs into one stratum, with their common runs only; each other cell is a stratum."""
+    """Return one stratum for each group of cells with equal `shared_runs`, with the runs that all these cells have."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
         worlds.setdefault(cell.shared_runs, []).append(i)

@@ -177,7 +177,7 @@ class Beta(Smooth):
     concentration: float = 4.0
 
     def quantile(self, u: Array, location: Array) -> Array:
-        """Return the inverse of the regularized incomplete beta function at `u`, or the mean if this is 0 or 1."""
+        """Return the regularized incomplete beta function's inverse at `u`, or the mean where the mean is 0 or 1."""
         return self._inverse(scipy.special.betaincinv, u, location)
 
     def upper(self, v: Array, location: Array) -> Array:
