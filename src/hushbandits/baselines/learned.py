@@ -79,8 +79,10 @@ class Learned:
         before = None
         for weight, bias in self.layers:
             if weight.ndim != 2 or bias.shape != weight.shape[:1] or before not in (None, weight.shape[1]):
-                shapes = f"weights of shape {weight.shape} and a bias of shape {bias.shape}"
-                raise ValueError(f"{shapes} do not fit a layer with {before} inputs")
+                after = "" if before is None else f" after a layer with {before} outputs"
+                raise ValueError(
+                    f"layers do not fit: weights of shape {weight.shape}, bias of shape {bias.shape}{after}"
+                )
             if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
                 raise ValueError("all weights and biases must be finite numbers")
             before = weight.shape[0]
