@@ -300,7 +300,7 @@ class RLTask(ABC):
         self.observations[..., self.layout["speaks"]] = talk
 
     def unmasked(self, space: Space) -> Coding:
-        """Return the encoding in which actions of `space` are used as they are, and every action is allowed."""
+        """Return the encoding that leaves actions of `space` unchanged and allows every action."""
         return Coding(space, self._as_is, self._all)
 
     def _as_is(self, action: Stacked) -> Stacked:

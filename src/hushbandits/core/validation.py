@@ -189,7 +189,7 @@ def checked_rows(rows: object, runs: int) -> Array:
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:
-    """Return the seeds as an array with a row per run; from an int, `spawn_seeds` makes the seeds for `world`.
+    """Return the seeds as an array with a row per run; `spawn_seeds` turns a given int into such an array for `world`.
 
     Examples
     --------

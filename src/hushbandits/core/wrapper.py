@@ -123,7 +123,7 @@ class Wrapper(GuaranteeSource):
         return {}
 
     def infinite_cost(self, env: World) -> bool:
-        """Return whether no run-level guarantee has a finite ε in `env`; the `privacy_cost_metrics` are then ∞."""
+        """Return whether the wrapper has no run-level guarantee with finite ε; then `privacy_cost_metrics` are ∞."""
         return not any(math.isfinite(g.epsilon) and not g.single_release for g in self.guarantees(env))
 
     @property
@@ -146,7 +146,7 @@ class Wrapper(GuaranteeSource):
 
     @property
     def declares(self) -> bool:
-        """Return whether a user-defined class declares `preserves_guarantees` and no subclass overrides a hook."""
+        """Return whether a user-defined class sets `preserves_guarantees`, and no subclass of it overrides a hook."""
         if ships(type(self)):
             return False
         home = next(cls for cls in type(self).__mro__ if "preserves_guarantees" in vars(cls))
@@ -189,7 +189,7 @@ class Privatizer(Wrapper):
     """Base class of wrappers with the local randomizer R and the analyzer A of a privacy protocol."""
 
     def sure(self, n: int) -> int:
-        """Return the number of users to which a mechanism calibrates the noise of a block of `n` planned users."""
+        """Return the number of users that the noise calibration assumes for a block of `n` planned users."""
         return n
 
 
@@ -261,7 +261,7 @@ def outward(wrappers: Sequence[Wrapper], fields: Fields, payload: type[Payload],
 
 
 def folded(hook: str, wrappers: Iterable[Wrapper], fields: Fields, env: World) -> list[Fields]:
-    """Return a list with `fields` and the fields that `hook` declares after each wrapper."""
+    """Return a list with `fields`, followed by the fields after each wrapper as its `hook` declares them."""
     way = [fields]
     for wrapper in wrappers:
         way.append(declared_fields(wrapper, hook, getattr(wrapper, hook)(dict(way[-1]), env)))
@@ -313,7 +313,7 @@ def _check_class(wrapper: Wrapper) -> None:
 
 
 def added(hook: str, steps: Iterable[tuple[Wrapper, Fields, Fields]]) -> list[tuple[str, list[str]]]:
-    """Return, by wrapper, the fields that a user-defined `hook` adds beyond `reward_free_fields`.
+    """Return pairs of a wrapper's name and the fields that its user-defined `hook` adds beyond `reward_free_fields`.
 
     `steps` are the wrappers, each with the fields before it and behind it.
     """

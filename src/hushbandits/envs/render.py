@@ -54,7 +54,7 @@ class Picture(RLTask):
         axes.spines[["top", "right"]].set_visible(False)
 
     def rows(self, axes: Axes, stars: Sequence[int] | Array) -> None:
-        """Label each arm's row with name and mean (few arms only), and mark the arms in `stars` with a star."""
+        """Mark the arms in `stars` with a star; if there are few arms, label each row with its arm's name and mean."""
         core: World = self.core
         k, (noun, pays) = core.n_arms, core.arms.words
         axes.set_ylim(max(6, k) - 0.4, -0.6)

@@ -1,4 +1,4 @@
-"""Robust means of growing samples, one per run, agent and arm, which are updated in every round.
+"""Robust means of growing samples; every run, agent and arm has a sample of its own.
 
 `follow` chooses the structure:
 
@@ -212,7 +212,7 @@ def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array,
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
-    """Return the approximate number of values that `follow` stores per arm at the end of a run."""
+    """Return roughly how many values per arm the samples from `follow` hold at the end of a run."""
     if isinstance(estimator, Mean):
         return 2
     if isinstance(estimator, Trimming):

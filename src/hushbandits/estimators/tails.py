@@ -1,4 +1,4 @@
-"""The tails of growing samples, compiled (see `hushbandits.estimators.running`)."""
+"""Compiled rules that update the tails of growing samples and compute trimmed means from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of claims for recurring phrases of the papers, such as "much less".
+"""Numeric regions that claims use for recurring phrases of the papers, such as "much less".
 
 The table is in ``docs/statistics.md``, "Words in numbers".  It was fixed before the runs; no verdict changes it.
 A word has one reading in all papers, the same up and down.
@@ -46,7 +46,7 @@ LINEARLY: Final = _region(above=0.8, below=1.2)
 
 
 def about(number: float) -> Region:
-    """Return the region of a claim that a quantity is about `number`: the region `MATCHES`, scaled by `number`.
+    """Return the region for a quantity of about `number`: the region `MATCHES` times `number`.
 
     Examples
     --------

@@ -74,7 +74,7 @@ def ours(rule: object) -> bool:
 
 
 def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
-    """Yield module, name and line of `function` and of compiled functions in its closure, and other closure values."""
+    """Yield module, name and line of `function` and each compiled function in its closure; of other values, a repr."""
     yield function.__module__, function.__qualname__, function.__code__.co_firstlineno
     for cell in function.__closure__ or ():
         held = cell.cell_contents

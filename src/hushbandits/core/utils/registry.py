@@ -284,7 +284,7 @@ def _home(entry: Entry) -> str:
 
 
 def points(group: str) -> list[tuple[str, str, str]]:
-    """Return the name, the value and the package with its version of each entry point in a group, sorted by package."""
+    """Return ``(name, value, package)`` of each entry point in a group, sorted by package; `package` has a version."""
     known = entry_points(group=f"hushbandits.{group}")
     found = {(p.name, p.value, f"{p.dist.name} {p.dist.version}" if p.dist else "") for p in known}
     return sorted(found, key=lambda point: (point[2], point[0]))
@@ -322,7 +322,7 @@ _reached: set[str] = set()
 
 
 def reach(folder: str) -> None:
-    """Put `folder` first on Python's import path, unless other code has put it there.
+    """Put `folder` first on Python's import path, unless other code has put it anywhere on the path.
 
     A worker may have been started elsewhere, and a session may have gone elsewhere since.
 

@@ -268,7 +268,7 @@ def affordable(what: str, size: float) -> None:
 
 
 def names_all(value: object, kind: type) -> bool:
-    """Return whether `value` is a dict from names to instances of `kind`."""
+    """Return whether `value` is a mapping from names to instances of `kind`."""
     if not isinstance(value, Mapping) or not all(map(isinstance, value, repeat(str))):
         return False
     return all(map(isinstance, value.values(), repeat(kind)))

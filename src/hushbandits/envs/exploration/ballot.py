@@ -189,7 +189,7 @@ def settle(ballot, active, alone, n, holds, open_seats):
 
 @jit
 def finished(stop, left, open_seats):
-    """Return whether, by the rule `stop`, a run with `left` arms in 𝒦 is decided or can no longer change."""
+    """Return whether the rule `stop` regards a run with `left` arms in 𝒦 as decided or unable to change."""
     if stop == COORDINATOR:
         return left <= 1
     if stop == PLAYERS:

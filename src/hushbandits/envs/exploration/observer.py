@@ -35,7 +35,7 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
 
 @jit
 def named_rows(ballots, good, weights):
-    """Return each agent's `naming_accuracy`, and each agent's share in the mean over agents with the most votes.
+    """Return each agent's `naming_accuracy`, and its part of the mean accuracy of the agents with the most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
     votes, and 0 for all others.

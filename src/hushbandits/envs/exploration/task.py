@@ -153,7 +153,7 @@ class ExplorationTask(VotePicture):
 
 @jit
 def _sets(vote, obs, active, own, arms):
-    """Return the bits of pulls and votes, ``(R, M, 2K)``, if each agent votes against arm `vote` (K: against none).
+    """Return the bits of pulls and votes, ``(R, M, 2K)``, given each agent's `vote` against an arm (K: no vote).
 
     An agent pulls the arms of 𝒦 that it has not voted out.
     """

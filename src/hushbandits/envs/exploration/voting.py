@@ -1,4 +1,4 @@
-"""Teams that vote, each defined by one agent's scalar rules, which run in single phases and in compiled episodes.
+"""Base of teams that vote; the rules of one agent are scalar functions, played by phases or in compiled episodes.
 
 A `Routine` states what one agent does with its own samples.  `VotingTeam` plays it phase by phase.  If compiled code
 knows all wrappers, it can also play whole runs in one compiled loop.  The loop reads the same random streams in the

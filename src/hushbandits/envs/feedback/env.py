@@ -277,7 +277,7 @@ def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ign
 
 @jit
 def _cut(arm, n, most, horizon, cursors, served, t, live):  # type: ignore[no-untyped-def]
-    """Limit blocks of `n` users by `horizon` and `most`, and count them as served; return arms and sizes, ``(R, M)``.
+    """Limit block sizes `n` by `horizon` and `most`, and count the users as served; return arms and sizes, ``(R, M)``.
 
     Each block has its own step of the random stream: the way its rewards are drawn does not change later blocks.
     """

@@ -171,7 +171,7 @@ class Relevance(Law):
 
 
 def _mark(path: Path) -> tuple[int | str, ...]:
-    """Return a file's inode, size, times and digest; the digest of a large file is that of 64 samples.
+    """Return a file's inode, size, times and digest; the digest of a large file covers only 64 samples of its bytes.
 
     A modification time alone is not enough: it can be set back, or stay the same within one tick of the clock.
     """
@@ -203,7 +203,7 @@ def _shipped() -> tuple[Array, Array]:
 
 @lru_cache(maxsize=16)
 def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, ...] = ()) -> Relevance:
-    """Return the reward law whose arms are `n_arms` k-means clusters of a file's rows, by their unscaled features."""
+    """Return the reward law of `n_arms` arms, which are k-means clusters of a file's rows by unscaled features."""
     relevance, features = _shipped() if path is None else _read(path, mark)
     own = k_means(features, n_arms, seed)
     counts = np.zeros((n_arms, _LEVELS))

@@ -178,7 +178,7 @@ class Blocks(Payload):
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:
-        """Return the channel that shuffles each block; a pool of identically distributed users has no order."""
+        """Return the channel that shuffles each block; it leaves pooled users, who have no order, as they are."""
         return ShuffledUsers(by)
 
     @classmethod

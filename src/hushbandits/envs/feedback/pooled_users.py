@@ -126,7 +126,7 @@ class Pooled(Cohort):
         return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
     def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
-        """Add noise to the sum when it is sampled, from the distribution of the remaining users' total noise."""
+        """Add a sample of the remaining users' total noise to the sum when the sum is sampled."""
         return self._with(_noises=(*self._noises, (noise, rngs)))
 
     def encode(self, g: Array, rngs: Rngs) -> Pooled:

@@ -19,7 +19,7 @@ class BlockPicture(Picture):
     """Picture of the number of users per arm, and of decoded means beside true means."""
 
     def _decoded(self) -> tuple[Array, Array]:
-        """Return users and decoded mean reward (NaN without users) of each arm over all servers, both ``(K,)``."""
+        """Return each arm's number of users and decoded mean reward over all servers, ``(K,)``; NaN without users."""
         users, total = self.pulls[0].sum(0), self.sums[0].sum(0)
         return users, np.where(users > 0, total / np.maximum(users, 1), np.nan)
 

@@ -60,7 +60,7 @@ class FeedbackTask(BlockPicture):
         return pair
 
     def _mask(self, width: int, always: int | list[int]) -> Array:
-        """Return the mask ``(R, M, width)``; servers without users left may choose only from `always`."""
+        """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
         mask = np.empty((*self._seats.shape, width), bool)
         mask[:] = self.observations[..., self.layout["acts"]] > 0
         mask[..., always] = True

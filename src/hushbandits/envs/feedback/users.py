@@ -1,4 +1,4 @@
-"""A block of users per run and server, before their rewards are summed.
+"""Blocks of users, one per run and server: individual users, pooled users, or sums alone.
 
 Two forms share one interface.  `Individuals` hold an array ``(R, M, U)``.  A `Pooled` describes *n like users of one
 arm* and draws only their sum, so a block of a million users costs microseconds; reading a pool's individuals raises.

@@ -1,4 +1,4 @@
-"""Breadth-first search in a sparse graph, for the agents within a number of hops of each agent.
+"""Breadth-first search in a sparse graph, which finds the agents within a number of hops of each agent.
 
 Its cost is the number of edges within γ − 1 hops of each agent, and its memory the number of pairs found.  So 10⁴
 agents on a cycle with γ = 2 take milliseconds, while the distances of all pairs take 800 MB.

@@ -64,7 +64,7 @@ class DuelingArms(Arms):
 
 
 class DuelingNetwork(CoopNetwork):
-    """M agents on a graph, each of which chooses one pair of A arms to duel per round.
+    """M agents on a graph, each of which chooses a pair from A arms for a duel in every round.
 
     Source: Howson et al. 2024, section 4.3.
 

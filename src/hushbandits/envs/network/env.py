@@ -264,7 +264,7 @@ class CoopNetwork(Rounds):
 
 
 def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:
-    """Return whether `wrapper` only drops reports or, unless `only_drops`, replaces rewards, both at random."""
+    """Return whether `wrapper` only drops reports at random, or replaces rewards at random if `only_drops` is false."""
     cls = type(wrapper)
     if wrapper.drop_prob is not None:
         return cls.alter_own_reward is Wrapper.alter_own_reward and cls.deliver is Wrapper.deliver

@@ -47,7 +47,7 @@ class NetworkTeam(Team):
     made: Callable[..., Loops] = staticmethod(compiled)
 
     def begin(self, env: World, rng: Streams) -> tuple[object, ...]:
-        """Return the initial state, a named tuple, of the runs with the random streams `rng`."""
+        """Return the initial state of the runs as a named tuple; `rng` holds the runs' random streams."""
         raise NotImplementedError(f"{type(self).__name__} must define begin(env, rng)")
 
     def ahead(self) -> int:
@@ -204,7 +204,7 @@ _PHASES = ("act", "compose", "receive")
 
 
 def _ruled(team: NetworkTeam) -> bool:
-    """Return whether the class that defines `rules` also has the last word on every phase of `team`."""
+    """Return whether every phase of `team` comes from the class that defines `rules` or from a base class of it."""
     classes = [vars(cls) for cls in type(team).__mro__]
     first = {n: next((i for i, own in enumerate(classes) if n in own), math.inf) for n in ("rules", *_PHASES)}
     return not vars(team).keys() & first.keys() and first["rules"] <= min(first[name] for name in _PHASES)

@@ -17,7 +17,7 @@ from hushbandits.envs.network.env import CoopNetwork
 
 
 def specialists(agents: int, arms: int) -> Array:
-    """Return the factors of Shi & Shen 2021 on global means, ``(M, K)``: each arm has a large factor for one agent.
+    """Return the factors of Shi & Shen 2021 for global means, ``(M, K)``; each arm's factor is large for one agent.
 
     The factor is ``M − (M − 1)/M`` for this agent and 1/M for all others, so that they average 1.  Agents get arms in
     turn, forth and back: of 5 agents and 10 arms, agent 0 has the first and the last.

@@ -182,7 +182,7 @@ class SlotInbox(Inbox):
         return self._fields
 
     def _hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
-        """Return a copy without ``sender``, whose slots have the order ``(R, M, S)`` that `order` returns."""
+        """Return a copy without the field ``sender``, with slots in the order ``(R, M, S)`` that `order` returns."""
         inbox = copy.copy(self)
         inbox._fields = tuple(f for f in self._fields if f != "sender")
         inbox._order, inbox._drawn = order, None

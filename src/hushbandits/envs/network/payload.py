@@ -58,7 +58,7 @@ class ShuffledSlots(Channel):
         return inbox._hide_senders(partial(_by_sender, uniforms, inbox))  # for those who read slots
 
     def _mixed(self, inbox: SlotInbox) -> Array:
-        """Return each slot's position in the order in which messages leave the mixes, ``(R, M, S)``.
+        """Return each slot's position after the protocol's mix servers have shuffled the messages, ``(R, M, S)``.
 
         Empty slots have position ∞.
         """

@@ -133,7 +133,7 @@ def _diameter(place: Array) -> float:
 
 @lru_cache(maxsize=8)
 def _layout(matrix: bytes, m: int) -> Array:
-    """Return positions in [−1, 1], ``(M, 2)``: a grid for grids, a ring if otherwise regular, else a force layout."""
+    """Return positions in [−1, 1], ``(M, 2)``: grids as a grid, other regular graphs as a ring, others by forces."""
     ways, side = np.frombuffer(matrix, bool).reshape(m, m), math.isqrt(m)
     graph = nx.from_numpy_array(ways)
     if side**2 == m and np.array_equal(ways, adjacency("grid", m)):

@@ -22,7 +22,7 @@ def standard_report(state, values, now, r, arms, rewards):
 
 @jit
 def nothing(state, r, heard, t):
-    """Ignore received messages, as the `receive` rule of agents that send no messages or only average them."""
+    """Do nothing; this function replaces a rule `learn` or `receive` that an agent does not need."""
 
 
 class Rules(NamedTuple):
@@ -75,7 +75,7 @@ class Books(NamedTuple):
 
 
 class Fates(NamedTuple):
-    """Effects of wrappers in compiled rounds: which posts are sent, which rewards are replaced, and data for states."""
+    """Effects of wrappers in compiled rounds: posts sent, rewards replaced, and data that turn reports into states."""
 
     kept: Array  # (rounds, R, M) bool whether it is sent, or (0, R, M): all are
     reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged

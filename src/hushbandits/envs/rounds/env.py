@@ -236,7 +236,7 @@ class Rounds(Env):
         return gap
 
     def _rewards(self, arm: Array, location: Array, u: Array) -> Array:
-        """Return the rewards of pulls, ``(R, M)``, given arms, locations and one uniform sample each."""
+        """Return the rewards of pulls, ``(R, M)``, given each pull's arm, location and uniform sample `u`."""
         return (self.arms.tables or self.law).quantile(u, location)
 
     def _report(self) -> dict[str, Array]:

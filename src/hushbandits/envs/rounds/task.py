@@ -112,7 +112,7 @@ class ArmTask(RLTask):
         return action[..., 0]
 
     def _spoken(self, action: Array) -> dict[str, Array]:
-        """Split a flat action into the arm and the bits of each extra field; return these by name of the field."""
+        """Split a flat action into the arm and the bits of each extra field, and return these parts by field name."""
         ends = np.cumsum([1, *(math.prod(field.shape) for field, _ in self._extra_fields.values())])
         said = (action[..., a:b] for a, b in pairwise(ends))
         return {"arm": action[..., 0], **dict(zip(self._extra_fields, said, strict=True))}
