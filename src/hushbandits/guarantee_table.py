@@ -148,7 +148,7 @@ class PrivacyReport:
         return max(one for one, _ in by.values()), max(run for _, run in by.values())
 
     def sp800_226(self) -> dict[int, dict[str, tuple[str, str]]]:
-        """Return the answers to the points of NIST SP 800-226, by number of a line that claims differential privacy.
+        """Return the answers to NIST SP 800-226 for every line that claims differential privacy, by line number.
 
         Lines that only hide or drop messages are left out; an answer comes with its reason (`privacy.sp800_226`).
 
@@ -344,7 +344,7 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
-    """Return ε and δ for all rewards of a participant in a run, the ε at δ = 0, and the participant as text."""
+    """Return ε and δ of all rewards of a participant in a run, their ε at δ = 0, and the scope in words."""
     if math.isinf(g.epsilon):
         return math.inf, 0.0, math.inf, ""
     if g.run is None:

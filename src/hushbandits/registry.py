@@ -322,7 +322,7 @@ def assemble(
 
 
 def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
-    """Return `noise_as`, else the class name, of the first wrapper of the env's id or first mechanism in `wrappers`."""
+    """Return `noise_as`, else the class name, of the id's first wrapper, else of the first mechanism in `wrappers`."""
     for name, (its, _) in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))

@@ -35,7 +35,7 @@ _NUMBERS = itertools.count()
 
 
 class Isolated(hb.Team):
-    """A team whose code runs in another process, where only attributes of view and inboxes can be read.
+    """A team whose code runs in another process, and can read only public attributes and methods of view and inboxes.
 
     Its generators have keys derived by BLAKE2b from draws of the team's own stream, so they open no stream of the env.
 
@@ -102,7 +102,7 @@ class Isolated(hb.Team):
         return reply[1]
 
     def _answer(self, what: str, name: str, given: Sent) -> tuple[str, object]:
-        """Return ``""`` and an attribute of view or inbox, or a method's result; on error, its class and text."""
+        """Return a pair: ``""`` and the requested attribute or method result, or the class and text of an error."""
         try:
             its = self._known[what]
             if name not in (_INBOX if what == "inbox" else dir(its)):

@@ -12,7 +12,7 @@ from hushbench.tasks import Array, Row, Task
 
 
 class Failed(RuntimeError):
-    """Error raised if an agent fails in some of its runs, or a submission in its verification."""
+    """Error raised if some runs of an agent fail, or if a submission fails its verification."""
 
 
 def admit(agent: hb.Component, tasks: Sequence[Task]) -> dict[str, Row]:

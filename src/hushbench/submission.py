@@ -1,4 +1,4 @@
-"""Submissions: an agent's rows as data, read and checked without running code that the submission names."""
+"""Submissions: an agent's metrics as data, read and checked without running code that the submission names."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def hidden_seed(header: Mapping[str, object], beacon: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True)
 class Submission:
-    """Rows of an agent, with their provenance, as written to a file; costs and scores are computed from the rows.
+    """An agent's metrics in its tasks, with their provenance, as written to a file; scores are computed from them.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Submission:
 
     @cached_property
     def values(self) -> dict[str, dict[str, Array]]:
-        """Return the rows by played task and metric, each ``(runs,)``."""
+        """Return the metrics of each played task, by task and name, each ``(runs,)``."""
         played = {name: row["values"] for name, row in self.data["tasks"].items() if "refused" not in row}
         return {name: {m: np.array(x, float) for m, x in values.items()} for name, values in played.items()}
 
@@ -139,7 +139,7 @@ class Submission:
 
 
 def check_agent(agent: hb.Component, digest: str) -> None:
-    """Raise ``ValueError`` for a parameter that is no number, a label that is not the agent's name, or a bad digest.
+    """Raise ``ValueError`` for a parameter that is no number, a label other than name and parameters, or a bad digest.
 
     The label of a user-defined agent must not read like the name of a built-in one.
 

@@ -28,7 +28,7 @@ def decentralized(routine: str) -> Component:
 
 
 def baseline(level: int, routine: str) -> Component:
-    """Return the component 0-Privacy or 1-Privacy, by `level`, with `routine`, at ε = .25 and δ = .05."""
+    """Return the component of the baseline `level`-Privacy (0 or 1) with `routine`, at ε = .25 and δ = .05."""
     return Component(f"{level}-Privacy-{routine}", epsilon=EPSILON, delta=DELTA)
 
 

@@ -83,7 +83,7 @@ def _head(latent_dim: int) -> nn.Module:
 
 
 class _Nets(nn.Module):
-    """Two networks: one scores each choice, and one is pooled over all choices for the value."""
+    """Two networks: one scores each choice; the outputs of the other are pooled over all choices for the value."""
 
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
         super().__init__()

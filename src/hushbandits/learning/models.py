@@ -161,7 +161,7 @@ class Gradient:
 
 
 def mixed(seed: int, part: int) -> int:
-    """Return a seed for the index `part` in a training with seed `seed`."""
+    """Return a seed derived from a training's `seed` and the index `part`."""
     return int(np.random.SeedSequence([seed, part]).generate_state(1)[0])
 
 

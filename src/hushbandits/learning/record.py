@@ -36,7 +36,7 @@ _TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 
 
 def score(player: Network, rows: Rows, seed: int) -> Score:
-    """Play one episode of `player` in every run; return mean and standard error of the return, and mean metrics.
+    """Play one episode of `player` in every run; return the `Score` of the episodes: mean return and mean metrics.
 
     ``se`` is the return's standard error.  Runs and actions are those of ``play(core, team, seed)``.
     """
@@ -47,7 +47,7 @@ def score(player: Network, rows: Rows, seed: int) -> Score:
 
 
 def uniform(rows: Rows, seed: int) -> Score:
-    """Return mean and standard error of the return of uniform choices, and the mean metrics of ``Random``.
+    """Return the `Score` of uniform choices, but with the mean metrics of ``Random``.
 
     Its metrics are those of the agent ``Random``, which follows the env's random policy.
     """

@@ -44,7 +44,7 @@ def laplaces(u: Array, scale: float) -> Array:
 
 
 def discrete_laplaces(u: Array, b: float) -> Array:
-    """Return quantiles of Lap_ℤ(b), ``P(x) = (1−a)/(1+a) a^|x|`` with ``a = e^(−1/b)``, at u ∈ [0, 1) as int64.
+    """Return the quantiles of Lap_ℤ(b) at u ∈ [0, 1), as int64; ``P(x) = (1−a)/(1+a) a^|x|`` with ``a = e^(−1/b)``.
 
     The smallest x with F(x) ≥ u; ``F(x) = a^(−x)/(1+a)`` below 0, ``1 − a^(x+1)/(1+a)`` from 0 on.  A double's 53 bits
     cut the law off beyond about 36b.

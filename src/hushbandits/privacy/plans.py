@@ -140,10 +140,7 @@ def precision(n: int, epsilon: float, scale: float = 1.0) -> int:
 
 
 def _plan(n: int, g: int, sure: int, noise: NoiseLaw, tau: float, p: float) -> Plan:
-    """Return a plan with tail bound `tau` if its noise is calibrated to all n users (`sure` = n).
-
-    Otherwise, the tail bound is the noise's `tail_quantile` at p.
-    """
+    """Return a plan; its tail bound is `tau` if `noise` is calibrated to all n users, else the `tail_quantile` at p."""
     return Plan(n, g, ceiling(tau) if sure == n else tail_quantile(noise, n, p), noise)
 
 

@@ -60,7 +60,7 @@ def total(rows: Array, modulus: int) -> Array:
 
 
 def masked(rows: Array, keys: Sequence[bytes], negative: Sequence[bool], modulus: int) -> Array:
-    """Return the sum of `rows` and of one mask per key mod `modulus`; masks marked in `negative` are subtracted."""
+    """Return, mod `modulus`, the sum of `rows` and of one mask per key; masks marked in `negative` are subtracted."""
     m, masks = np.uint64(modulus), expand(keys, rows.shape[1], modulus)
     signed = np.where(np.array(negative)[:, None], (m - masks) % m, masks)
     return total(np.concatenate([rows, signed]), modulus)

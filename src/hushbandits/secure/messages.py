@@ -119,7 +119,7 @@ def parse_rows(body: bytes, width: int, fault: Fault = Fault.FORMAT) -> dict[int
 
 
 def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes:
-    """Return a body that contains the number of survivors and two lists of names."""
+    """Return a body with the number of all survivors and two lists of names: listed survivors and dropped users."""
     first, second = sorted(survivors), sorted(dropped)
     return np.array([count, len(first), *first, *second], ">u4").tobytes()
 

@@ -224,7 +224,7 @@ class Batches:
         return net.shuffle(messages)
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Return the permutation in which messages leave the mixes, ``(n,)``; equal messages may be exchanged."""
+        """Return the indices ``(n,)`` of `messages` in the order in which they leave; equal messages may be swapped."""
         where: dict[bytes, list[int]] = {}
         for i, message in enumerate(messages):
             where.setdefault(message, []).append(i)

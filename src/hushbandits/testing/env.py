@@ -190,7 +190,7 @@ def _check_member(space: Space, value: object, what: str) -> None:
 
 
 def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
-    """Replay a view's actions on its batched env, and raise ``AssertionError`` unless rewards and metrics are equal."""
+    """Replay a view's actions on its batched env; raise ``AssertionError`` if rewards or metrics differ from before."""
     row, names = copy.deepcopy(view.core).task(**view.options), list(view.possible_agents)
     row.reset(seed)
     for i, step in enumerate(played):

@@ -46,7 +46,7 @@ def required(promise: bool, broken: str) -> None:
 
 
 def repeatable(play: Callable[[bool], _Seen], whose: str) -> _Seen:
-    """Return the trace of ``play(False)``; raise ``AssertionError`` unless a repetition and ``play(True)`` give it too.
+    """Return the trace of ``play(False)``; raise ``AssertionError`` if a repetition or ``play(True)`` gives another.
 
     Raise ``AssertionError`` if a run changes a global random generator, if a second new instance gives another trace
     after the generators were reseeded, or if a used instance does.  The generators are restored afterwards.

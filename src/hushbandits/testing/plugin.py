@@ -1,4 +1,4 @@
-"""Pytest plugin whose options ``--of`` and ``--where`` select the env, agent, policy or wrapper to check."""
+"""Pytest plugin that checks the env, agent, policy or wrapper ``--of``, an agent or wrapper in the env ``--where``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hushbandits.testing import check_agent, check_env, check_policy, check_wrap
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options ``--of``, the object to check, and ``--where``, the env in which the object is played."""
+    """Add the options ``--of``, the object to check, and ``--where``, the env in which an agent or wrapper plays."""
     group = parser.getgroup("hushbandits")
     of = "part that the tests of hushbandits.testing check: an env, agent, policy or wrapper; may be repeated"
     group.addoption("--of", action="append", default=[], metavar="NAME|module:Class", help=of)

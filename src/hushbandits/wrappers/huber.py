@@ -77,7 +77,10 @@ class Huber(Wrapper):
         return message.replace(self._rate, self.law, self.location, self._stream)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
-        """Return which of the copies that agents `relay` forward are changed, and the new values, each ``(n,)``."""
+        """Return whether each forwarded copy is changed, and its new value; agent ``relay[i]`` forwards copy i.
+
+        Both arrays are ``(n,)``.
+        """
         coin, u = self._relays[run].random((len(relay), 2)).T
         hit = self.byzantine[run, relay] & (coin < self.rate)
         drawn = np.zeros(len(relay))

@@ -19,7 +19,7 @@ _WIDEST = 1 << 24
 
 
 def reports(env: World) -> Run | None:
-    """Return the `Run` by which a guarantee for one reward composes over all reports of an agent.
+    """Return, as a `Run`, how a guarantee for one reward composes over all reports of an agent.
 
     It is ``None`` without a horizon.
     """

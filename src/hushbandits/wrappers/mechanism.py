@@ -39,7 +39,7 @@ _SMALL, _NEAR = 32, 64
 
 
 class Mechanism(Privatizer):
-    """Base class of mechanisms: ``y = (x̂ + η) mod m`` at each user, ``z ≈ Σ x`` at the server.
+    """Base class of mechanisms: each user sends ``y = (x̂ + η) mod m``, and the server decodes ``z ≈ Σ x``.
 
     A subclass plans a block (`plan`), states its guarantee where all is well (`claimed_guarantees`), and what a block
     really cost (`price`); the `ledger` of a run keeps count.  What holds is decided here, for all of them: a claim is
@@ -179,7 +179,7 @@ class Mechanism(Privatizer):
         return Exact(law) if self.noise == "exact" else law
 
     def send(self, message: Payload, env: World) -> Payload:
-        """Apply the local randomizer R (lines 18–22): encode rewards, add noise, reduce mod m."""
+        """Apply the local randomizer R (algorithm 1, lines 18–22): encode rewards, add noise, reduce mod m."""
         self._sizes = message["reward"].planned
         self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
@@ -196,7 +196,7 @@ class Mechanism(Privatizer):
         return self._law(law)
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Apply the analyzer A (lines 26–31), which knows the number of survivors."""
+        """Apply the analyzer A (algorithm 1, lines 26–31), which knows the number of survivors."""
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward").astype(np.int64, copy=False), inbox.total("n")
         z = np.zeros(y.shape)
@@ -216,7 +216,7 @@ class Mechanism(Privatizer):
         return isinstance(wrapper, SecureFunction)
 
     def release(self, n: int, survivors: int) -> Release | None:
-        """Return the release of a block with `survivors` of `n` planned users to an observer; ``None`` without noise.
+        """Return what a block with `survivors` of `n` planned users reveals to an observer; ``None`` without noise.
 
         By default the survivors' noise on a sum of sensitivity g, or a user's own where that alone hides it.
         """

@@ -110,7 +110,7 @@ class Shuffle(Mixed, Passage):
         return cast(Channel, env.message_class.shuffled(self, env))
 
     def order(self, run: int, messages: Sequence[bytes]) -> Array:
-        """Send `messages` through the mixes, and return their permutation.
+        """Send `messages` through the mixes, and return their indices in the order in which they leave.
 
         Parameters
         ----------
