@@ -103,18 +103,7 @@ def accumulate(weights, pool, cumulative):
 @jit
 def draw_agent(cumulative, u):
     """Return the first agent whose cumulative weight exceeds ``u`` times the total; the agent's weight is positive."""
-    target = u * cumulative[-1]
-    low, high = 0, cumulative.size - 1
-    guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
-    if cumulative[guess] > target and (guess == 0 or cumulative[guess - 1] <= target):
-        return guess
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return np.searchsorted(cumulative, u * cumulative[-1], "right")
 
 
 @jit
@@ -123,22 +112,6 @@ def retire(weights, pool, cumulative, n):
     pool[n] = False
     accumulate(weights, pool, cumulative)
     return cumulative[-1] > 0.0
-
-
-@jit
-def news(vote, ballots):
-    """Return how many of an agent's votes, ``(K,)``, are not yet marked in its row `ballots`."""
-    fresh = 0
-    for k in range(vote.size):
-        fresh += vote[k] and not ballots[k]
-    return fresh
-
-
-@jit
-def cast(vote, ballots):
-    """Mark an agent's votes, ``(K,)``, in its row `ballots`."""
-    for k in range(vote.size):
-        ballots[k] |= vote[k]
 
 
 @jit
@@ -153,16 +126,6 @@ def count(vote, ballots, votes, needed, active):
                 active[k] = False
         left += active[k]
     return left
-
-
-@jit
-def charge(arms, gaps):
-    """Return the regret of pulling a set of arms: the sum of their gaps."""
-    total = 0.0
-    for k in range(arms.size):
-        if arms[k]:
-            total += gaps[k]
-    return total
 
 
 @jit
@@ -201,22 +164,7 @@ def finished(stop, left, open_seats):
 @jit
 def only_arm(kept):
     """Return the only arm in a set ``(K,)``, or `NOTHING` if the set does not have exactly one arm."""
-    held = NOTHING
-    for k in range(kept.size):
-        if kept[k]:
-            if held != NOTHING:
-                return NOTHING
-            held = k
-    return held
-
-
-@jit
-def size(sets, r):
-    """Return the number of arms in row r of `sets`, ``(R, K)``."""
-    arms = 0
-    for k in range(sets.shape[1]):
-        arms += sets[r, k]
-    return arms
+    return kept.argmax() if kept.sum() == 1 else NOTHING
 
 
 @jit
@@ -225,7 +173,7 @@ def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
     correct, inconclusive, left = np.ones(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int64)
     alone = stop != PLAYERS and not everyone  # the coordinator decides
     for i, r in enumerate(rows):
-        left[i], held = size(active, r), only_arm(active[r])
+        left[i], held = active[r].sum(), only_arm(active[r])
         for agent in range(1 if alone else weights.size):
             if alone or weights[agent] > 0:
                 if stop == PLAYERS:
@@ -254,7 +202,7 @@ def decided(stop, running, active, open_seats, cumulative):
     found = np.zeros(running.size, np.bool_)
     for r in range(found.size):
         if not running[r]:
-            found[r] = cumulative[r, -1] == 0.0 or finished(stop, size(active, r), open_seats[r])
+            found[r] = cumulative[r, -1] == 0.0 or finished(stop, active[r].sum(), open_seats[r])
     return found
 
 
@@ -272,8 +220,8 @@ def pull_rows(pulls, gaps, turns, book):
             continue
         n, deserted = book.active_agents[r], False
         if book.stop == HORIZON:
-            book.regret[r] += charge(pulls[r], gaps[r])
-        if book.leaves and not size(pulls, r):
+            book.regret[r] += gaps[r][pulls[r]].sum()
+        if book.leaves and not pulls[r].any():
             deserted = not retire(book.weights, book.pool[r], book.cumulative[r], n)
         else:
             book.rounds[r] += 1
@@ -308,8 +256,8 @@ def add_rows(vote, heard, who, left, sums, book):
     for r in range(who.size):
         if heard[r]:
             ballot = left[r, who[r]]
-            book.messages[r] += book.vote_cost * news(vote[r], ballot)
-            cast(vote[r], ballot)
+            book.messages[r] += book.vote_cost * (vote[r] & ~ballot).sum()
+            ballot |= vote[r]
         for k in range(sums.shape[1]):
             book.votes[r, k] += sums[r, k]
             if book.running[r] and book.votes[r, k] >= book.needed:
@@ -327,6 +275,6 @@ def close_rows(who, read, book):
             seats = book.open_seats[r]
             if book.stop == PLAYERS:
                 n = who[r]
-                settle(book.sent[r, n], read[r], size(read, r) == 1, n, book.holds[r], seats)
+                settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
             over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
-            book.running[r] = not (over or finished(book.stop, size(book.active, r), seats))
+            book.running[r] = not (over or finished(book.stop, book.active[r].sum(), seats))

@@ -117,18 +117,18 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
                 then = ballot.draw_agent(cumulative, turns[at])
             if pulled > 0:
                 if stop == ballot.HORIZON:
-                    regret += ballot.charge(arms, gaps[at % gaps.shape[0]])
+                    regret += gaps[at % gaps.shape[0]][arms].sum()
                 ended = int(learn(state, r, seat, p, arms, rewards[at], noise, vote))
             at += 1
             if ended > 0:
                 fill(noises, r, noise)
                 if vote.any():
-                    ballot.cast(vote, sent[n])
+                    sent[n] |= vote
                     if rate >= 0.0:
                         for k in range(n_arms):
                             arrives = uniform(lost, r) >= rate
                             vote[k] = vote[k] and arrives
-                    messages += vote_cost * ballot.news(vote, counted[n])
+                    messages += vote_cost * (vote & ~counted[n]).sum()
                     left = ballot.count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
             if stop == ballot.PLAYERS:
