@@ -142,26 +142,6 @@ def _grow(y, x, keep, i, start, size, data):
 
 
 @jit
-def _middle(y, x, pending, n):
-    # median of two sorted lists and, where n is odd, one more value
-    spare = n % 2 == 1
-    i = j = 0
-    before = now = 0.0
-    for _ in range(n // 2 + 1):
-        before = now
-        if i < y.size and (j == x.size or y[i] <= x[j]) and not (spare and pending < y[i]):
-            now = y[i]
-            i += 1
-        elif j < x.size and not (spare and pending < x[j]):
-            now = x[j]
-            j += 1
-        else:
-            now = pending
-            spare = False
-    return now if n % 2 else 0.5 * (before + now)
-
-
-@jit
 def _sum(x):
     # in double-double, along four lanes: an addition need not wait for the one before
     a = b = c = d = 0.0
@@ -232,7 +212,8 @@ def _estimate(own, r, m, k, n, q, cut, same, known):
         y = own.data[own.start[i] : own.start[i] + own.size[i]]
         x = own.data[own.start[i + 1] : own.start[i + 1] + own.size[i + 1]]
         if cut < 0:
-            return _middle(y, x, head[_ODD], n)
+            held = np.concatenate((y, x))
+            return np.median(np.append(held, head[_ODD]) if n % 2 else held)
         if own.clips:
             low, high = y[q - 1], y[y.size - q]
         else:
