@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import numpy as np
+
 from hushbandits.best_arm.elimination import epochs, plan_all
 from hushbandits.best_arm.routine import Routine
+from hushbandits.best_arm.selection import pick
 from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.core import jit
 from hushbandits.privacy.laplace import laplace
@@ -18,14 +21,7 @@ def _plan_turn(state, r, n, p, active, arms, uniforms):
     local = state.local[r, n]
     if local.sum() <= 1:
         return 0
-    rank = state.pulls[r, n] // state.due[r, n]
-    for k in range(arms.size):
-        if local[k]:
-            if rank == 0:
-                arms[k] = True
-                return 1
-            rank -= 1
-    return 0
+    return pick(local, np.zeros(local.size, np.int64), arms, state.pulls[r, n] // state.due[r, n])
 
 
 @jit
