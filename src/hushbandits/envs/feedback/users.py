@@ -96,22 +96,15 @@ class Cohort(ABC):
 
 
 @jit
-def _sums(values, present, out):
+def _sums(values, present, modulus, out):
     # Sequential: a float sum must not depend on the padding of the rows.
     for r in range(values.shape[0]):
         for m in range(values.shape[1]):
             for u in range(values.shape[2]):
                 if present[r, m, u]:
                     out[r, m] += values[r, m, u]
-
-
-@jit
-def _modular_sums(values, present, modulus, out):
-    for r in range(values.shape[0]):
-        for m in range(values.shape[1]):
-            for u in range(values.shape[2]):
-                if present[r, m, u]:
-                    out[r, m] = (out[r, m] + values[r, m, u]) % modulus[r, m]
+                    if modulus[r, m]:
+                        out[r, m] %= modulus[r, m]
 
 
 class Individuals(Cohort):
@@ -210,10 +203,8 @@ class Individuals(Cohort):
         If messages are reduced mod m, each partial sum is reduced mod m.
         """
         out = np.zeros(self.planned.shape, self._x.dtype)
-        if self._modulus is not None:
-            _modular_sums(self._x, self._present, self._modulus, out)
-            return out
-        _sums(self._x, self._present, out)
+        modulus = np.zeros(out.shape, np.int64) if self._modulus is None else self._modulus
+        _sums(self._x, self._present, modulus, out)
         return out
 
     def values(self) -> Array:
