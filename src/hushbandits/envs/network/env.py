@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
@@ -141,7 +141,7 @@ class CoopNetwork(Rounds):
             drift=drift, n_change_points=n_change_points, wrappers=wrappers, extra_fields=extra_fields, fields=fields,
             runs=runs,
         )  # fmt: skip
-        self._relays: list[Any] = [w for w in self.wrappers if "relay" in w.operations]
+        self._relays = [w for w in self.wrappers if "relay" in w.operations]
         self._lossy = bool(self.edge_failure_prob or self._relays)  # whether copies of one post may differ
         if self._relays:
             require(f"{self._relays[0].name} at relays", ("reward",), self.sent_fields)
