@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from hushbandits.bench.spec.claim import Claim, Difference, Ratio, Slope, Value, line
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Params, UniformMeans
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 EPSILONS, LTR_EPSILONS = (0.1, 0.5, 1.0), (1.0, 5.0, 10.0)
 EASY, HARD = UniformMeans(0.25, 0.75), UniformMeans(0.45, 0.55)
@@ -72,11 +71,11 @@ def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Component = 
     matches = f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's"
     ratio = Ratio("regret", DIST_DP, dp, time=horizon)
     claims = [
-        Claim(f"{matches}: their difference (T = {horizon:,}).", _gap(horizon, dp), **words.MATCHES_PER_TIME),
+        Claim(f"{matches}: their difference (T = {horizon:,}).", _gap(horizon, dp), **paper.MATCHES_PER_TIME),
         Claim(f"{where}, for a higher T, Dist-DP-SE's regret is order-wise that of DP-SE (T = {horizon:,}).", ratio,
-              **words.ORDERWISE),
+              **paper.ORDERWISE),
         # Appendix J explains "matches" by orders; a percentage is our reading.
-        Claim(f"{matches}: their ratio (T = {horizon:,}).", ratio, **words.MATCHES,
+        Claim(f"{matches}: their ratio (T = {horizon:,}).", ratio, **paper.MATCHES,
               origin="reading"),
     ]  # fmt: skip
     for early in small:
@@ -84,7 +83,7 @@ def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Component = 
             Claim(f"{where} there is a gap at small T, the cost of discrete noise (T = {early:,}).",
                   _gap(early, dp), above=0),
             Claim(f"{where} the gap at small T is slight (T = {early:,}).",
-                  Ratio("regret", DIST_DP, dp, time=early), **words.LITTLE),
+                  Ratio("regret", DIST_DP, dp, time=early), **paper.LITTLE),
             Claim(f"{where} the gap at small T is smaller for a higher ε (ratio, T = {early:,}).",
                   _along_epsilon(DIST_DP, dp, early), below=0),
         ]  # fmt: skip
@@ -102,7 +101,7 @@ def _own_gap_claims() -> list[Claim]:
         Claim("At T = 300,000 the gap is smaller for a higher ε (ratio).", _along_epsilon(DIST_DP, DP, late), below=0,
               origin="own"),
         Claim("The ratio persists: at ε = .1 and T = 10⁶ Dist-DP-SE's regret is clearly larger.",
-              Ratio("regret", of=DIST_DP, over=DP, at={"agent.epsilon": [0.1]}), **words.CLEARLY_MORE, origin="own"),
+              Ratio("regret", of=DIST_DP, over=DP, at={"agent.epsilon": [0.1]}), **paper.CLEARLY_MORE, origin="own"),
     ]  # fmt: skip
 
 
@@ -112,14 +111,14 @@ def _gain_claims(where: str, lines: Sequence[Component], epsilons: Sequence[floa
     claims = [
         # "A considerable gain …, especially when ε is small"
         Claim(f"{where} s = 10 provides a considerable gain where ε is small (ε = {small:g}).",
-              Ratio("regret", of=s10, over=DIST_DP, at={"agent.epsilon": [small]}), **words.CONSIDERABLY_LESS),
+              Ratio("regret", of=s10, over=DIST_DP, at={"agent.epsilon": [small]}), **paper.CONSIDERABLY_LESS),
         Claim(f"{where} s = 10 provides a considerable gain (every ε).", Ratio("regret", of=s10, over=DIST_DP),
-              **words.CONSIDERABLY_LESS, origin="reading"),
+              **paper.CONSIDERABLY_LESS, origin="reading"),
     ]  # fmt: skip
     for use in lines:
         claims += [
             *(Claim(f"{where} {use.called} outperforms Dist-DP-SE at ε = {e:g}.",
-                    Ratio("regret", of=use, over=DIST_DP, at={"agent.epsilon": [e]}), **words.LESS) for e in epsilons),
+                    Ratio("regret", of=use, over=DIST_DP, at={"agent.epsilon": [e]}), **paper.LESS) for e in epsilons),
             Claim(f"{where} the gain of {use.called} is larger at small ε.", _along_epsilon(use, DIST_DP), above=0),
         ]  # fmt: skip
     return claims
@@ -127,27 +126,27 @@ def _gain_claims(where: str, lines: Sequence[Component], epsilons: Sequence[floa
 
 def _larger_scale(where: str, epsilon: float, at: Params | None = None) -> Claim:
     sentence = f"{where} the gain is higher for a higher scale: s = 100 against s = 10 at ε = {epsilon:g}."
-    return Claim(sentence, Ratio("regret", of=S100, over=S10, at=at or {}), **words.LESS)
+    return Claim(sentence, Ratio("regret", of=S100, over=S10, at=at or {}), **paper.LESS)
 
 
 def _model_claims() -> list[Claim]:
     cdp, ldp, dist, rdp, concentrated, split, binary = models(0.5)
     return [
         *(Claim(f"{use.name} is much better than LDP-SE.",
-                Ratio("regret", use, ldp), **words.MUCH_LESS) for use in (cdp, dist)),
-        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", Ratio("regret", dist, cdp), **words.MATCHES),
+                Ratio("regret", use, ldp), **paper.MUCH_LESS) for use in (cdp, dist)),
+        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", Ratio("regret", dist, cdp), **paper.MATCHES),
         *(Claim(f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.",
-                Ratio("regret", use, dist), **words.LESS) for use in (rdp, concentrated)),
-        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", Ratio("regret", concentrated, rdp), **words.LESS),
+                Ratio("regret", use, dist), **paper.LESS) for use in (rdp, concentrated)),
+        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", Ratio("regret", concentrated, rdp), **paper.LESS),
         Claim("Through a shuffler, split-and-mix has less regret than VB-SDP-AE's binary sums, which are "
-              "(ε, δ)-private as well.", Ratio("regret", split, binary), **words.LESS, origin="own"),
+              "(ε, δ)-private as well.", Ratio("regret", split, binary), **paper.LESS, origin="own"),
     ]  # fmt: skip
 
 
 EASY_ENV = Component("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION, permute_arms=False)
 HARD_ENV = Component("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION, permute_arms=False)
 HARD_QUICK = {"env.horizon": MILLION, "runs": 10}
-_declared = paper(
+_declared = paper.declaring(
     "chowdhury2023", "Chowdhury & Zhou 2023",
     env=EASY_ENV,
     sweep={"agent.epsilon": EPSILONS},

@@ -10,8 +10,7 @@ from hushbandits.bench.spec.claim import Claim, Origin, Ratio, Slope, Value, lin
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 ID = "DecentralizedExploration-v0"
 # The paper does not state its grid; δ ≥ η^N needs 29 players.
@@ -71,7 +70,7 @@ def theorem_1(env: Params, agent: Params, x: Array) -> Array:
 
 def _faster(one: Component, other: Component, at: str, origin: Origin = "paper") -> Claim:
     sentence = f"{one.name} needs fewer samples than {other.name}{at}."
-    return Claim(sentence, Ratio("rounds", one, other), **words.LESS, origin=origin)
+    return Claim(sentence, Ratio("rounds", one, other), **paper.LESS, origin=origin)
 
 
 def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
@@ -86,7 +85,7 @@ def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
 
 def _clearly(one: Component, other: Component, where: str, at: Params = EVERYWHERE) -> Claim:
     sentence = f"{where} {one.name} clearly outperforms {other.name}."
-    return Claim(sentence, Ratio("rounds", one, other, at=at), **words.CLEARLY_LESS)
+    return Claim(sentence, Ratio("rounds", one, other, at=at), **paper.CLEARLY_LESS)
 
 
 def _order_claims(where: str, at: Params = EVERYWHERE) -> list[Claim]:
@@ -114,9 +113,9 @@ def _shared_claims() -> list[Claim]:
     # The caption of figure 1: "The sample complexities of 0-PRIVACY baselines are the same: 800."
     lines = one, other = [baseline(0, r) for r in ROUTINES]
     return [
-        *(Claim(f"{use.name} needs 800 samples whatever N.", Value("rounds", of=use), **words.about(800))
+        *(Claim(f"{use.name} needs 800 samples whatever N.", Value("rounds", of=use), **paper.about(800))
           for use in lines),
-        Claim("Both 0-Privacy baselines need the same.", Ratio("rounds", one, other), **words.MATCHES),
+        Claim("Both 0-Privacy baselines need the same.", Ratio("rounds", one, other), **paper.MATCHES),
     ]  # fmt: skip
 
 
@@ -152,19 +151,19 @@ def _unequal_claims() -> list[Claim]:
         lonely, alike = (line(alone, agent_distribution=p) for p in (UNEQUAL, "uniform"))
         claims += [
             Claim(f"{vote.name} needs fewer samples with 64 players than with 32.",
-                  Ratio("rounds", {**votes, "env.n_agents": 64}, {**votes, "env.n_agents": 32}), **words.LESS),
+                  Ratio("rounds", {**votes, "env.n_agents": 64}, {**votes, "env.n_agents": 32}), **paper.LESS),
             Claim(f"{vote.name} then grows linearly with N.", Slope("rounds", votes, along="env.n_agents", at=large),
-                  **words.LINEARLY),
+                  **paper.LINEARLY),
             Claim(f"From 64 players on, the imbalance helps {vote.name}: fewer samples.",
-                  Ratio("rounds", votes, evenly, at=large), **words.LESS),
-            Claim(f"The imbalance helps {vote.name}: fewer samples.", Ratio("rounds", votes, evenly), **words.LESS,
+                  Ratio("rounds", votes, evenly, at=large), **paper.LESS),
+            Claim(f"The imbalance helps {vote.name}: fewer samples.", Ratio("rounds", votes, evenly), **paper.LESS,
                   origin="reading"),  # at every N
-            Claim(f"The imbalance hurts {alone.name}: more samples.", Ratio("rounds", lonely, alike), **words.MORE),
+            Claim(f"The imbalance hurts {alone.name}: more samples.", Ratio("rounds", lonely, alike), **paper.MORE),
         ]  # fmt: skip
     return claims
 
 
-_declared = paper(
+_declared = paper.declaring(
     "feraud2019", "Féraud et al. 2019",
     env=Component(ID, problem="P1", permute_arms=True),
     agents=AGENTS,
@@ -254,7 +253,7 @@ EXPERIMENTS = (
         metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
         claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",
-                      Ratio("regret", _dser4(1e-5), _dser4(0)), **words.LESS, origin="own")],
+                      Ratio("regret", _dser4(1e-5), _dser4(0)), **paper.LESS, origin="own")],
         quick={"runs": 5, "env.horizon": 100_000},
     ),
     _declared(
