@@ -28,24 +28,19 @@ _declared = paper.declaring(
 )  # fmt: skip
 
 
-def _fig1_claims() -> list[Claim]:
-    both = (SYNC, ASYNC)
-    return [
-        *(Claim(f"{use.called}'s regret is less than that of UCB without communication.",
-                Ratio("regret", use, ALONE), **paper.LESS) for use in both),
-        *(Claim(f"{use.called}'s regret is below that of UCB alone by a factor of the order of N = 15, 7.5 to 30.",
-                Ratio("regret", use, ALONE), above=1 / 30, below=1 / 7.5) for use in both),
-        Claim("Each agent asks for one name per phase: 15·40 in 40³ rounds.", Value("recommendations", SYNC),
-              above=599, below=601),
-    ]  # fmt: skip
-
-
 EXPERIMENTS = (
     _declared(
         "fig1", "GosInE against UCB alone on the complete graph, 15 agents, 40 arms", "section 6",
         env=_ENV.having(graph="complete"), agents=[SYNC, ASYNC, ALONE],
         figures=(Figure(y="regret"),),
-        claims=_fig1_claims(),
+        claims=[
+            *(Claim(f"{use.called}'s regret is less than that of UCB without communication.",
+                    Ratio("regret", use, ALONE), **paper.LESS) for use in (SYNC, ASYNC)),
+            *(Claim(f"{use.called}'s regret is below that of UCB alone by a factor of the order of N = 15, 7.5 to 30.",
+                    Ratio("regret", use, ALONE), above=1 / 30, below=1 / 7.5) for use in (SYNC, ASYNC)),
+            Claim("Each agent asks for one name per phase: 15·40 in 40³ rounds.", Value("recommendations", SYNC),
+                  above=599, below=601),
+        ],
     ),
     _declared(
         "graphs", "GosInE on three graphs of 15 agents", "abstract", own=True,

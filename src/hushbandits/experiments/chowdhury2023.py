@@ -34,22 +34,20 @@ S10, S100, LTR_S10 = dist_rdp(), dist_rdp(100.0), dist_rdp(on=None)
 CONCENTRATED = Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)
 
 
-def models(epsilon: float) -> list[Component]:
-    """Return the agents that figure 4 compares across trust models, all with the same `epsilon`."""
-    named: dict[str, tuple[str | None, Params]] = {
-        "CDP-SE": ("CentralDP-v0", {}),
-        "LDP-SE": ("LocalDP-v0", {}),
-        "Dist-DP-SE": (None, {}),
-        "Dist-RDP-SE": ("DistRDP-v0", {"scale": 10.0}),
-        "Dist-CDP-SE": ("DistCDP-v0", {"scale": 10.0}),
-        "Shuffle-DP-SE": ("ShuffleDP-v0", {}),
-        "VB-SDP-AE": ("ShuffleDP-v0", {}),
-    }
-    shuffles = {"Shuffle-DP-SE": "Shuffle-DP-SE split-and-mix", "VB-SDP-AE": "VB-SDP-AE binary sums"}
-    return [
-        Component(name, label=f"{shuffles.get(name, name)} ε = {epsilon:g}", on=on, epsilon=epsilon, **more)
-        for name, (on, more) in named.items()
-    ]
+def _model(name: str, on: str | None, kind: str = "", **params: object) -> Component:
+    return Component(name, label=f"{name}{kind} ε = 0.5", on=on, epsilon=0.5, **params)
+
+
+#: The agents that figure 4 compares across trust models, all with the same ε.
+MODELS = (
+    _model("CDP-SE", "CentralDP-v0"),
+    _model("LDP-SE", "LocalDP-v0"),
+    _model("Dist-DP-SE", None),
+    _model("Dist-RDP-SE", "DistRDP-v0", scale=10.0),
+    _model("Dist-CDP-SE", "DistCDP-v0", scale=10.0),
+    _model("Shuffle-DP-SE", "ShuffleDP-v0", " split-and-mix"),
+    _model("VB-SDP-AE", "ShuffleDP-v0", " binary sums"),
+)
 
 
 def _gap(time: int, dp: Component = DP, at: Params | None = None) -> Difference:
@@ -130,7 +128,7 @@ def _larger_scale(where: str, epsilon: float, at: Params | None = None) -> Claim
 
 
 def _model_claims() -> list[Claim]:
-    cdp, ldp, dist, rdp, concentrated, split, binary = models(0.5)
+    cdp, ldp, dist, rdp, concentrated, split, binary = MODELS
     return [
         *(Claim(f"{use.name} is much better than LDP-SE.",
                 Ratio("regret", use, ldp), **paper.MUCH_LESS) for use in (cdp, dist)),
@@ -247,7 +245,7 @@ EXPERIMENTS = (
     _scale("scale-1", 1.0),
     _declared(
         "fig4", "Trust models on easy instances, ε = .5 (and, of our own, two shufflers)", "figure 4",
-        agents=models(0.5),
+        agents=MODELS,
         sweep={},
         figures=(Figure(y="regret", per_time=True, since=1000),),
         metrics=("regret", "bits_per_user", "epsilon"),

@@ -108,26 +108,6 @@ def _thompson(graph: str, source: str) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _scales(graph: str) -> list[Claim]:
-    # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.  On
-    # cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
-    return [
-        Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
-              Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6",
-              origin=_whose(over))
-        for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)
-    ]  # fmt: skip
-
-
-def _widens(graph: str) -> list[Claim]:
-    """Return the claims that QuACK-UCB's gap to its peers grows with M on a cycle; none for other graphs."""
-    return [
-        Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
-              Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
-        for peer in PEERS if graph == "cycle"
-    ]  # fmt: skip
-
-
 def _sizes(number: int, graph: str) -> Experiment:
     source = f"{PAPER}, figure {number}"
     return _declared(
@@ -139,9 +119,16 @@ def _sizes(number: int, graph: str) -> Experiment:
                     **paper.LESS, origin=_whose(peer)) for peer in PEERS if peer is not PUBLISHED),
             Claim(f"On a {graph} QuACK-UCB outperforms {PUBLISHED.called} from 64 agents on.",
                   Ratio("regret", QUACK, PUBLISHED, at={"env.n_agents": SIZES[1:]}), **paper.LESS),
-            *_widens(graph),
+            *(Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
+                    Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
+              for peer in PEERS if graph == "cycle"),
             *_thompson(graph, source),
-            *_scales(graph),
+            # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.
+            # On cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
+            *(Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
+                    Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6",
+                    origin=_whose(over))
+              for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)),
             *(_under(graph, m, {"env.n_agents": [m]}) for m in SIZES),
         ],
         quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
