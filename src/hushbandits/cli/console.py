@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import OmitArgPrefixes, UseAppendAction, arg
 
-from hushbandits.bench.report.terminal import printable
+from hushbandits.bench.report.terminal import escape, print_table, printable
 from hushbandits.core import shown
 
 if TYPE_CHECKING:
@@ -156,8 +156,7 @@ def make_console(stderr: bool = False) -> Console:
 
 def print_pairs(name: str, found: Sequence[Compared]) -> None:
     """Print comparisons of one metric, one table each, with notes on their columns."""
-    from hushbandits.bench.report.compared import heads, notes, rows
-    from hushbandits.bench.report.terminal import escape, print_table
+    from hushbandits.bench.report.tables import heads, notes, rows
 
     console = make_console()
     for compared in found:
