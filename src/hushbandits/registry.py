@@ -6,7 +6,7 @@ What is built in stands in `hushbandits.builtin`; entries are imported when they
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import gymnasium
 import numpy as np
@@ -253,12 +253,6 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
     return assemble(id, None, runs=runs, env=kwargs, wrappers=wrappers)
 
 
-def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return those env parameters in `given` that a team may know before the env is built."""
-    known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *brought}
-    return {name: value for name, value in given.items() if name in known}
-
-
 def takes(id: AnyEnv, name: str) -> bool:
     """Return whether an env has the parameter `name` and its id does not fix it."""
     spec = ENVS.find(id)
@@ -294,8 +288,10 @@ def assemble(
             raise ValueError(
                 f"{team.name} plays the {team.setting} setting, but {title(env_id)} has the {setting} setting"
             )
-        known = _known_settings(entry, {**spec.defaults, **given}, taken)
-        protocol = team.requirements({**known, "mechanism": _mechanism(brought, made)})
+        # What a team may know before the env is built.
+        known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *taken}
+        settings = {name: value for name, value in {**spec.defaults, **given}.items() if name in known}
+        protocol = team.requirements({**settings, "mechanism": _mechanism(brought, made)})
         implied = dict(protocol.env)
         for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
             if name in brought:

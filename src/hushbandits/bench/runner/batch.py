@@ -113,6 +113,11 @@ class Batch:
             cell.checkpoints, cell.seed_text, seed, tuple(runs),
         )  # fmt: skip
 
+    def prepared(self) -> tuple[Env, Team]:
+        """Return a new env and a new team for the batch; errors are those of `prepare`."""
+        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
+        return prepare(self.env, self.agent, len(self.runs), self.env_params, self.params, wrappers)
+
     def play(self) -> Played:
         """Play the batch in this process, in parts if the team limits the number of runs, and return its metrics.
 
@@ -122,9 +127,8 @@ class Batch:
         curves : dict of (R, C) arrays
         times : (C,) array
         """
-        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
         seeds = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
-        env, team = prepare(self.env, self.agent, len(seeds), self.env_params, self.params, wrappers)
+        env, team = self.prepared()
         points = sampled(self.checkpoints, env)
         curves = env.logged_metrics if points else ()
         asked = team.runs_at_once(EnvView(env))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import NamedTuple
 
-from hushbandits.bench.runner.batch import prepare, sampled
+from hushbandits.bench.runner.batch import Batch, sampled
 from hushbandits.bench.runner.plan import BATCH
 from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment
@@ -17,7 +17,6 @@ from hushbandits.core.rollout import begin, measured
 from hushbandits.core.utils import nearest, words
 from hushbandits.core.wrapper import gathered
 from hushbandits.guarantee_table import HEADS, protection
-from hushbandits.registry import make_wrapper
 
 # Measured bytes, rounded up: one cell object, the bookkeeping of one run, one checkpoint in all curves.
 _CELL, _RUN, _POINT = 8_000, 200, 100
@@ -72,8 +71,7 @@ class Instances:
         """
         if cell.key in self._built:
             return self._built[cell.key]
-        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        env, team = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+        env, team = Batch.of(cell, 0, [0]).prepared()
         sampled(cell.checkpoints, env)
         privacy = []
         if cell.key in self._shown:
