@@ -16,8 +16,7 @@ import numpy as np
 
 import hushbandits as hb
 from hushbench.play import plain
-from hushbench.scores import Standing, standing
-from hushbench.tasks import NAME, Array, Row, Task, chosen, entry, source, tasks
+from hushbench.tasks import NAME, Array, Row, Standing, Task, chosen, entry, source, standing, tasks
 
 #: Fields of the header, whose digest enters the seeds.
 HEADER = ("benchmark", "agent", "source", "command", "versions")

@@ -10,9 +10,8 @@ import numpy as np
 
 import hushbandits as hb
 from hushbench.play import Failed, admit, fresh, play
-from hushbench.scores import of
 from hushbench.submission import Submission, read
-from hushbench.tasks import Array, entry, source, tasks
+from hushbench.tasks import Array, entry, of, source, tasks
 
 #: Maximum number of parts of the runs; one of them is played again.
 PARTS = 8

@@ -205,9 +205,7 @@ class Results:
             An unknown metric, or several configurations.
         """
         known = self.only.data.finals
-        if metric not in known:
-            raise ValueError(f"no metric is named {shown(metric)}{nearest(str(metric), known)}")
-        return known[metric]
+        return known[among("metric", metric, known)]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
         """Return the checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.

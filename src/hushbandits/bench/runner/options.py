@@ -66,10 +66,6 @@ class RunOptions:
         if package and importlib.util.find_spec(package) is None:
             raise ValueError(f"backend={self.backend!r} needs {package}: pip install 'hushbandits[{self.backend}]'")
 
-    def serial(self, tasks: int) -> bool:
-        """Return whether this process plays all `tasks` itself, without workers."""
-        return self.backend == "serial" or (self.backend is None and min(workers(self.jobs), tasks) <= 1)
-
 
 def workers(jobs: int) -> int:
     """Return the number of worker processes for the option `jobs`.

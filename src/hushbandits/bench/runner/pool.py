@@ -40,7 +40,8 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
     RunError
         The workers cannot be used.
     """
-    if options.serial(len(tasks)):
+    alone = options.backend is None and min(workers(options.jobs), len(tasks)) <= 1
+    if alone or options.backend == "serial":
         for task in tasks:
             bar(description=task.label)
             yield task, attempted(task.play)
