@@ -10,11 +10,10 @@ import numpy as np
 
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
-from hushbandits.bench.runner.batch import Batch, Failed, Played, prepare, sampled
+from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions, workers
-from hushbandits.bench.runner.plan import BATCH
 from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.sb3_model import weights_of
+from hushbandits.baselines.sb3 import weights_of
 from hushbandits.core import Array, Params, choice, integer, shown
 from hushbandits.core.utils import words
 from hushbandits.learning.record import Score

@@ -6,8 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import NamedTuple
 
-from hushbandits.bench.runner.batch import Batch, sampled
-from hushbandits.bench.runner.plan import BATCH
+from hushbandits.bench.runner.batch import BATCH, Batch, sampled
 from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.points import check_claims, check_declared

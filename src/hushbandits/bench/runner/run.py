@@ -13,11 +13,10 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from hushbandits.bench.runner.batch import Batch, Failed, Reply
+from hushbandits.bench.runner.batch import Batch, Failed, Reply, missing, parse_shard
 from hushbandits.bench.runner.check import Instances, afford, check
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.options import RunOptions, workers
-from hushbandits.bench.runner.plan import missing, parse_shard
 from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import Bar, progress_bar
 from hushbandits.bench.runner.rows import Runs
