@@ -13,9 +13,8 @@ from hushbandits.bench.results import Results
 from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.options import RunOptions, workers
+from hushbandits.bench.runner.options import RunOptions, progress_bar, workers
 from hushbandits.bench.runner.pool import answers
-from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.spec.experiment import Component, Experiment

@@ -19,8 +19,7 @@ import cloudpickle
 
 from hushbandits.bench.runner.batch import Batch, Failed, Played, Reply, attempted
 from hushbandits.bench.runner.errors import RunError
-from hushbandits.bench.runner.options import RunOptions, workers
-from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.options import Bar, RunOptions, workers
 from hushbandits.bench.runner.sources import sent
 from hushbandits.core import Params
 from hushbandits.core.utils import extra, registry, source_digest

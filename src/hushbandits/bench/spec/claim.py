@@ -1,6 +1,6 @@
 """Claims of papers as data: a sentence, an effect computed from cells, and the claimed region.
 
-`hushbandits.bench.stats.procedures` estimates an effect and its interval; `hushbandits.bench.stats.verdicts` judges a
+`hushbandits.bench.stats.intervals` estimates an effect and its interval; `hushbandits.bench.stats.verdicts` judges a
 claim.
 """
 
