@@ -259,14 +259,7 @@ def takes(id: AnyEnv, name: str) -> bool:
     return name in _env_parameters(spec) and name not in spec.defaults
 
 
-def assemble(
-    env_id: AnyEnv,
-    team: Team | None,
-    *,
-    runs: int,
-    env: Params | None = None,
-    wrappers: Sequence[AnyWrapper] = (),
-) -> Env:
+def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrappers: Sequence[AnyWrapper] = ()) -> Env:
     """Build the env that meets the requirements of `team` (``None``: no requirements).
 
     Raises
@@ -276,7 +269,7 @@ def assemble(
     TypeError
         `env` holds ``runs`` or ``wrappers``, which are arguments.
     """
-    spec, given = ENVS.find(env_id), dict(env or {})
+    spec, given = ENVS.find(env_id), dict(env)
     for name in given.keys() & {"runs", "wrappers"}:
         allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
         raise TypeError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")

@@ -277,7 +277,7 @@ _HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetw
 def home(team: Team) -> Env:
     """Return the env in which the guarantee of `team` is audited, which depends on the team's setting."""
     if team.setting in _HOMES:
-        return assemble(_HOMES[team.setting], team, runs=1)
+        return assemble(_HOMES[team.setting], team, runs=1, env={})
     if isinstance(team, VotingTeam):
         return make_batched("DPMASE-v0")
     raise NotImplementedError(f"{team.name}: an audit needs a team of the feedback or network setting, or a VotingTeam")

@@ -19,7 +19,7 @@ from hushbandits.core import Array, EnvView, Params, RLTask, Streams, World, fla
 from hushbandits.core.random.names import TRAINED
 from hushbandits.core.task import EARNED
 from hushbandits.core.team import view_of
-from hushbandits.core.utils import words
+from hushbandits.core.utils import extra, words
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -205,10 +205,9 @@ def of_zip(path: Path, activation: str | None, masked: bool) -> Learned:
 
     The library unpickles what else is in it, the spaces and the activation among them, so these are said by others.
     """
-    try:
+    with extra("sb3"):
         from stable_baselines3.common.save_util import load_from_zip_file
-    except ImportError as error:
-        raise ImportError(f"sb3:{path} needs stable-baselines3: pip install 'hushbandits[sb3]' ({error})") from None
+
     try:
         _, parameters, _ = load_from_zip_file(path, load_data=False, device="cpu")
         values = "q_net.q_net.0.weight" in parameters["policy"]

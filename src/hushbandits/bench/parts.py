@@ -1,8 +1,8 @@
-"""Selections of an experiment's configurations, their rows as tables, and the figures to plot."""
+"""Selections of an experiment's configurations, and the figures to plot."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.utils import nearest
 
-__all__ = ["Part", "among", "columns_of", "figure_of", "same"]
+__all__ = ["Part", "among", "figure_of", "same"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,6 @@ def among(name: str, value: object, known: Collection[str]) -> str:
     if value not in list(known):
         raise ValueError(f"{name}={shown(value)} is unknown{nearest(str(value), known)}")
     return str(value)
-
-
-def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Yield the values of a configuration as long-format tables, one dict of columns per metric."""
-    head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
-    for metric, run, time, value in c.data.long():
-        yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:

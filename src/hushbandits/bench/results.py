@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushbandits.bench.comparison import Comparison, compare
-from hushbandits.bench.parts import Part, among, columns_of, figure_of, same
+from hushbandits.bench.parts import Part, among, figure_of, same
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.canonical import canonical
@@ -230,10 +230,13 @@ class Results:
         """
         import pandas as pd
 
-        parts = [
-            columns for part in self.parts for c in part.configurations
-            for columns in columns_of(part.experiment, c, alone=self.path is None)
-        ]  # fmt: skip
+        parts: list[Params] = []
+        for part in self.parts:
+            for c in part.configurations:
+                whose = {"experiment": part.experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
+                for metric, run, time, value in c.data.long():
+                    head = {} if self.path is None else whose
+                    parts.append({**head, "run": run, "metric": metric, "time": time, "value": value})
         lengths = [len(columns["run"]) for columns in parts]
         frame = {}
         for name in dict.fromkeys(name for columns in parts for name in columns):
