@@ -24,8 +24,6 @@ from hushbandits.policies.registry import POLICIES
 AnyEnv = str | type[Env]
 AnyAgent = str | type | Callable[..., Team] | object
 AnyWrapper = str | Wrapper | type[Wrapper]
-#: The wrappers that an env's id brings, by name: what each is built of, and its parameters.
-_Brought = dict[str, tuple[Spec, list[str]]]
 #: Plays what was trained.
 _TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
@@ -213,17 +211,6 @@ def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
-def _brought(spec: Spec) -> _Brought:
-    """Return the registry entry and the parameter names of each wrapper that belongs to an env's id, by name."""
-    found = {name: WRAPPERS.find(name) for name in spec.wrappers}
-    return {name: (its, [*parameters(its)]) for name, its in found.items()}
-
-
-def _taken(brought: _Brought) -> list[str]:
-    """Return the names of all parameters of the wrappers in `brought`."""
-    return [p for _, names in brought.values() for p in names]
-
-
 def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
     """Return the batched env `id`, an `Env` that plays `runs` runs at once.
 
@@ -273,8 +260,9 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
     for name in given.keys() & {"runs", "wrappers"}:
         allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
         raise TypeError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
-    entry, made, brought = spec.load(), known_wrappers(wrappers), _brought(spec)
-    taken = _taken(brought)
+    entry, made = spec.load(), known_wrappers(wrappers)
+    brought = {name: WRAPPERS.find(name) for name in spec.wrappers}
+    taken = [p for its in brought.values() for p in parameters(its)]
     if team is not None:
         setting = getattr(entry, "setting", team.setting)
         if team.setting and setting != team.setting:
@@ -300,8 +288,8 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
         given |= implied if team.fields is None else {"fields": team.fields, **implied}
     takes, merged = parameters(entry), {**spec.defaults, **given}
     parts = [
-        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in names if k in merged})
-        for name, (its, names) in brought.items()
+        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in parameters(its) if k in merged})
+        for name, its in brought.items()
     ]
     mine = {k: v for k, v in merged.items() if k not in taken or k in takes}
     further = {"runs": runs, "wrappers": (*made, *parts)}
@@ -310,9 +298,9 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
     return built
 
 
-def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
+def _mechanism(brought: Mapping[str, Spec], wrappers: Sequence[Wrapper]) -> str:
     """Return the noise or class name of the first wrapper of the env's id, or of the first mechanism in `wrappers`."""
-    for name, (its, _) in brought.items():
+    for name, its in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
     own = (w for w in wrappers if isinstance(w, Privatizer))
@@ -321,7 +309,7 @@ def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
 
 def _env_parameters(spec: Spec) -> list[str]:
     """Return the names of an env's parameters, including those of its id's wrappers."""
-    return [*parameters(spec), *_taken(_brought(spec))]
+    return [p for its in (spec, *map(WRAPPERS.find, spec.wrappers)) for p in parameters(its)]
 
 
 def owners(parameter: str) -> dict[str, list[str]]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.core import Array, Params, shown
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import nearest
 
 __all__ = ["Part", "among", "figure_of", "same"]

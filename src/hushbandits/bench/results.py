@@ -14,11 +14,11 @@ from hushbandits.bench.comparison import Comparison, compare
 from hushbandits.bench.parts import Part, among, figure_of, same
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.bench.spec.points import picked
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.env import Env
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.team import Team
 from hushbandits.core.utils import nearest
 from hushbandits.guarantee_table import PrivacyReport, protection

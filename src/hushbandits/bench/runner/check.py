@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import NamedTuple
 
 from hushbandits.bench.runner.batch import BATCH, Batch, sampled
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.points import check_claims, check_declared
 from hushbandits.core import affordable, integer
 from hushbandits.core.metric import Metric
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.rollout import begin, measured
 from hushbandits.core.utils import nearest, words
 from hushbandits.core.wrapper import gathered

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.claim import Claim, Difference, Slope, Value
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import place
 from hushbandits.core import shown
 from hushbandits.core.metric import Metric
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import nearest
 
 __all__ = ["check_claims", "check_declared", "picked", "points"]
