@@ -16,8 +16,6 @@ from hushbandits.core import choice, integer, real, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparable", "Comparison", "compare"]
-
 
 class Comparison(Compared):
     """Comparison of all pairs of configurations; it prints as a table and renders in a notebook.

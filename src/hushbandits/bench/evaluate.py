@@ -24,8 +24,6 @@ from hushbandits.core.utils import reach
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
 
-__all__ = ["evaluate"]
-
 _RUN = 700  # bytes of the seed and metrics of one run
 _PULLS = 200_000  # pulls of a batch with short episodes, which then has more runs than `BATCH`
 

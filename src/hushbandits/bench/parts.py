@@ -14,8 +14,6 @@ from hushbandits.core import Array, Params, shown
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import nearest
 
-__all__ = ["Part", "among", "figure_of", "same"]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:

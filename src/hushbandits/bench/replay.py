@@ -14,8 +14,6 @@ from hushbandits.bench.runner.batch import Batch
 from hushbandits.core import Params, integer, shown
 from hushbandits.core.random.streams import LONGEST, spawn_seeds
 
-__all__ = ["replay"]
-
 
 def replay(
     results: Results | Outcome | Path | str, run: int, *, label: str | None = None, experiment: str | None = None,

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.report.figures import Picture
 
-__all__ = ["Results", "load_results", "read"]
-
 
 def load_results(path: Path | str) -> Results:
     """Return the results of a folder, without importing the classes that the folder names.

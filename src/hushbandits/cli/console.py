@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from hushbandits.bench.stats.pairs import Compared
 
-__all__ = ["Game", "Played", "Players", "Several", "Workers", "assignment", "assignments", "by_owner", "make_console",
-           "note", "print_pairs"]  # fmt: skip
-
 #: An option that may be repeated.
 Several = Annotated[tuple[str, ...], UseAppendAction]
 

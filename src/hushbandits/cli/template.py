@@ -16,8 +16,6 @@ from tyro.conf import Positional, arg
 from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import shown
 
-__all__ = ["new"]
-
 Kind = Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]
 _TEMPLATES = files("hushbandits") / "data" / "templates"
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
-__all__ = ["FORMATS", "Picture", "compose", "drawn", "inline", "keys", "pictures"]
-
 #: Formats of a file with their metadata: the program, and no date, so that equal numbers give equal bytes.
 FORMATS: dict[str, Params] = {
     "png": {"dpi": 160, "metadata": {"Software": MAKER}},

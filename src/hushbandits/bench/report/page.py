@@ -26,8 +26,6 @@ from hushbandits.core.random.seed_text import plain
 from hushbandits.core.utils.files import replacing
 from hushbandits.guarantee_table import HEADS
 
-__all__ = ["UNTOLD", "guarantees", "write"]
-
 _MOST = 400  # cells per table
 #: Guarantees of a line for which the folder has none.
 UNTOLD = (("not noted when these runs were played", *[""] * (len(HEADS) - 1)),)

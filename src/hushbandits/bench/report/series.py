@@ -19,8 +19,6 @@ from hushbandits.core.metric import Metric
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import imported, words
 
-__all__ = ["Series", "figures", "panelled", "series"]
-
 _LOG = logging.getLogger("hushbandits")
 
 

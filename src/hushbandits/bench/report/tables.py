@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-__all__ = [
-    "Row", "Value", "columns", "frame", "heads", "interval", "notes", "number", "print_tables", "rows", "summaries",
-    "written",
-]  # fmt: skip
-
 #: Content of a table's cell: a text, a number or an interval; ``None`` if it is empty.
 Value = str | float | Interval | None
 

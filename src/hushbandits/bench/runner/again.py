@@ -18,8 +18,6 @@ from hushbandits.bench.runner.store import Store
 from hushbandits.core import shown
 from hushbandits.core.utils import reach
 
-__all__ = ["Replay", "play_again"]
-
 #: Differences that are named one by one.
 _MOST = 10
 #: Values by metric, run and time.

@@ -14,8 +14,6 @@ from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.core import Params, shown
 from hushbandits.core.utils.files import ROOT
 
-__all__ = ["digests", "header", "read_archive"]
-
 _SUMS = "SHA256SUMS"
 
 

@@ -12,8 +12,6 @@ from functools import partial
 from hushbandits.core import choice, integer, shown
 from hushbandits.core.utils import extra
 
-__all__ = ["BACKENDS", "Bar", "RunOptions", "progress_bar", "workers"]
-
 #: Backends with the package that each needs besides those of the harness.
 BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
 

@@ -13,8 +13,6 @@ from typing import ClassVar, Literal, Self
 from hushbandits.bench.spec.parts import Component, Part, check, checked_table
 from hushbandits.core import Params, choice, shown
 
-__all__ = ["EFFECTS", "ORIGINS", "Claim", "Difference", "Effect", "Line", "Origin", "Ratio", "Slope", "Value", "line"]
-
 #: A line of an experiment: one of its agents, its label, or ``{"agent": either, "env.max_hops": 2}`` to fix swept
 #: values too.
 Line = str | Component | Params

@@ -17,8 +17,6 @@ from hushbandits.core.random.seed_text import canonical, path_of, seed_text, sta
 from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
 
-__all__ = ["Cell", "Component", "Experiment", "Figure"]
-
 
 @dataclass(frozen=True)
 class Cell:

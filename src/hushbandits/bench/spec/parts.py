@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 with extra("bench"):
     import msgspec
 
-__all__ = ["Component", "Count", "Figure", "Part", "check", "checked_table", "plain_name", "thaw"]
-
 _MOST_NODES = 100_000
 #: A non-empty text, and a positive count.
 Name = Annotated[str, msgspec.Meta(min_length=1)]

@@ -12,8 +12,6 @@ from hushbandits.core.metric import Metric
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import nearest
 
-__all__ = ["check_claims", "check_declared", "picked", "points"]
-
 
 def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]:
     """Return the sweep points at which a claim is judged, each as a name and the cells of the effect in order.

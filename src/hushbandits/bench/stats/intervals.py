@@ -29,11 +29,6 @@ from hushbandits.bench.stats import INTERVALS, STATISTICS, Interval, statistic_o
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric
 
-__all__ = [
-    "PROCEDURES", "RAREST", "UNBOUNDED", "Procedure", "Stratum", "combined", "contrast", "estimate", "fewest_runs",
-    "fieller", "log_contrast", "procedure", "skewed_t",
-]  # fmt: skip
-
 #: A mode with a probability of at least ``1/RAREST`` must not hide from all runs; rarer modes may.
 RAREST = 7
 UNBOUNDED: Interval = (-math.inf, math.inf)

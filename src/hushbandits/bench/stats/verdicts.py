@@ -26,8 +26,6 @@ from hushbandits.bench.stats import Interval, shown_interval
 from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum, contrast, estimate, procedure
 from hushbandits.core import Array
 
-__all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "sentence", "tally", "together"]
-
 #: Runs of a cell, with their values.
 _Rows = tuple[Array, Array]
 
