@@ -12,10 +12,10 @@ import numpy as np
 
 from hushbandits.bench.comparison import Comparison, compare
 from hushbandits.bench.parts import Part, among, figure_of, same
+from hushbandits.bench.runner.check import picked
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Experiment
-from hushbandits.bench.spec.points import picked
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.env import Env
 from hushbandits.core.random.seed_text import canonical

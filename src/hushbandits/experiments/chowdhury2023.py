@@ -171,52 +171,48 @@ def _scale(name: str, epsilon: float) -> Experiment:
 
 #: T at which batches of ten equal arms are full; each T is eight times the one before, and so are the batches.
 HORIZONS = tuple(10 * (2**b - 2) for b in (11, 14, 17))
+COUNTED = [use.having(epsilon=0.5) for use in (DIST_DP, S10, CONCENTRATED)]
 
-
-def _bits() -> Experiment:
+BITS = _declared(
     # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, from any start.  A
     # polynomial would cost more at every step.  Sizes are rounded up to whole bits: within 1.
-    agents = [use.having(epsilon=0.5) for use in (DIST_DP, S10, CONCENTRATED)]
-    return _declared(
-        "bits", "Bits per user against the horizon: equal arms, so that batches keep doubling", "section 3",
-        env=Component("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
-        agents=agents,
-        sweep={"env.horizon": HORIZONS},
-        paired=("horizon", "permute_arms"),
-        runs=64,
-        metrics=("bits_per_user",),
-        figures=(Figure(y="bits_per_user", x="env.horizon"),),
-        claims=[
-            Claim(
-                f"{use.called}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
-                f"users (T = {high:,}).",
-                Difference("bits_per_user", line(use, horizon=high), line(use, horizon=low)),
-                above=3.5, below=5.5,
-            )
-            for use in agents
-            for low, high in itertools.pairwise(HORIZONS)
-        ],
-        quick={"runs": 5},
-    )  # fmt: skip
+    "bits", "Bits per user against the horizon: equal arms, so that batches keep doubling", "section 3",
+    env=Component("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
+    agents=COUNTED,
+    sweep={"env.horizon": HORIZONS},
+    paired=("horizon", "permute_arms"),
+    runs=64,
+    metrics=("bits_per_user",),
+    figures=(Figure(y="bits_per_user", x="env.horizon"),),
+    claims=[
+        Claim(
+            f"{use.called}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
+            f"users (T = {high:,}).",
+            Difference("bits_per_user", line(use, horizon=high), line(use, horizon=low)),
+            above=3.5, below=5.5,
+        )
+        for use in COUNTED
+        for low, high in itertools.pairwise(HORIZONS)
+    ],
+    quick={"runs": 5},
+)  # fmt: skip
 
-
-def _radius() -> Experiment:
-    lines = [DIST_DP, S10, CONCENTRATED, Component("CDP-SE", on="CentralDP-v0")]
-    return _declared(
-        "radius", "How often all estimates of a run stay within the radius of lemma 2, at p = .1", "lemma 2",
-        env=Component("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
-        agents=lines,
-        sweep={"agent.epsilon": (0.1, 1.0)},
-        runs=1000,
-        metrics=("covered", "regret"),
-        figures=(Figure(y="covered", x="agent.epsilon", log=""),),
-        claims=[
-            Claim(f"With probability at least 1 − 3p all estimates of {use.called} stay within β(b).",
-                  Value("covered", of=use), above=0.7)
-            for use in lines
-        ],
-        quick={"runs": 100},
-    )  # fmt: skip
+COVERED = [DIST_DP, S10, CONCENTRATED, Component("CDP-SE", on="CentralDP-v0")]
+RADIUS = _declared(
+    "radius", "How often all estimates of a run stay within the radius of lemma 2, at p = .1", "lemma 2",
+    env=Component("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
+    agents=COVERED,
+    sweep={"agent.epsilon": (0.1, 1.0)},
+    runs=1000,
+    metrics=("covered", "regret"),
+    figures=(Figure(y="covered", x="agent.epsilon", log=""),),
+    claims=[
+        Claim(f"With probability at least 1 − 3p all estimates of {use.called} stay within β(b).",
+              Value("covered", of=use), above=0.7)
+        for use in COVERED
+    ],
+    quick={"runs": 100},
+)  # fmt: skip
 
 
 EXPERIMENTS = (
@@ -262,6 +258,6 @@ EXPERIMENTS = (
             *_gain_claims("On ranking data (a made-up file)", (LTR_S10,), LTR_EPSILONS),
         ],
     ),
-    _bits(),
-    _radius(),
+    BITS,
+    RADIUS,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from hushbandits.bench.runner.batch import Batch, Failed, Reply, missing, parse_shard
-from hushbandits.bench.runner.check import Instances, afford, check
+from hushbandits.bench.runner.check import Instances, afford, check, check_claims
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.options import Bar, RunOptions, progress_bar, workers
 from hushbandits.bench.runner.pool import answers
@@ -22,7 +22,6 @@ from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
-from hushbandits.bench.spec.points import check_claims
 from hushbandits.core import Params, integer
 from hushbandits.core.utils import reach, source_digest
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hushbandits.bench.runner.check import points
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.catalog import family
 from hushbandits.bench.spec.claim import ORIGINS, Claim, Effect, Origin, Value
 from hushbandits.bench.spec.experiment import Cell, Experiment
-from hushbandits.bench.spec.points import points
 from hushbandits.bench.stats import Interval, shown_interval
 from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum, contrast, estimate, procedure
 from hushbandits.core import Array
