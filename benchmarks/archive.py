@@ -14,8 +14,8 @@ import numpy as np
 
 from hushbandits.bench.reproduce import claiming, papers
 from hushbandits.bench.runner.archive import digests, header
+from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.plan import missing
 from hushbandits.bench.runner.rows import Columns, Runs, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.core.utils.files import replacing

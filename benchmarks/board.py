@@ -16,9 +16,8 @@ import numpy as np
 
 import hushbandits as hb
 from hushbench.play import admit, folder, play
-from hushbench.scores import LEVEL
 from hushbench.submission import header, hidden_seed, make, write
-from hushbench.tasks import DATA, NAME, chosen, entry, settings, tasks
+from hushbench.tasks import DATA, LEVEL, NAME, chosen, entry, settings, tasks
 
 FOLDER = Path(__file__).parents[1] / "reference" / NAME
 ROWS = Path("runs") / NAME

@@ -22,7 +22,7 @@ def observe(env_id, agent, watched=(1, 2, 4, 8), *, runs=100, seed=0, **params):
     the c whose votes reveal most.  The runs are those of `hushbandits.evaluate`.
     """
     team = make_team(agent, **params)
-    core = assemble(env_id, team, runs=runs)
+    core = assemble(env_id, team, runs=runs, env={})
     rollout(core, team, seed)
     rng = Streams(core.seeds)
     shown = {c: watch(core.book.counted, core.right, c, rng.generator(0, c, "observer")) for c in watched}

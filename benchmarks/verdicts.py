@@ -12,8 +12,7 @@ import numpy as np
 from benchmarks.laws import LAWS, centre
 from hushbandits.bench.spec.claim import EFFECTS as KINDS
 from hushbandits.bench.stats import mean_interval
-from hushbandits.bench.stats.intervals import Stratum, fewest_runs
-from hushbandits.bench.stats.procedures import PROCEDURES
+from hushbandits.bench.stats.intervals import PROCEDURES, Stratum, fewest_runs
 from hushbandits.bench.stats.verdicts import ALPHA
 
 PLACES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])

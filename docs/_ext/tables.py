@@ -17,10 +17,10 @@ import hushbandits as hb
 from hushbandits.bench.spec.catalog import modules
 from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.best_arm.routine import Routine
-from hushbandits.cli import explained
+from hushbandits.cli import listing
 from hushbandits.cli import main as cli
 from hushbandits.cli.console import assignments
-from hushbandits.cli.explained import parts
+from hushbandits.cli.listing import parts
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.core.random.streams import Uniforms
@@ -78,7 +78,7 @@ def settings(spec, wrappers=()):
     """Return the table of what may be given by name, wrappers' parameters included."""
     rows = [
         (f"`{name}`", "required" if value is inspect.Parameter.empty else f"`{value!r}`", said)
-        for name, (value, said) in explained.settings(spec, wrappers).items()
+        for name, (value, said) in listing.settings(spec, wrappers).items()
     ]
     return table(("parameter", "default", ""), rows) if rows else "No parameters."
 

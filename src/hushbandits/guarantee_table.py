@@ -262,20 +262,14 @@ def privacy_report(
 def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> PrivacyReport:
     """Return the report for a built env and a compatible team; `delta` as in `privacy_report`."""
     real("delta", delta, 0, 1, closed="low")
-    lines: list[Line] = []
-    claims: list[Guarantee] = []
-    for wrapper in env.wrappers:
-        claims += (held := wrapper.guarantees(env))
-        lines += _lines(wrapper.name, held, delta)
     own = env.claimed_guarantees()
     if own and not ships(type(env).claimed_guarantees):
         word = f"as claimed by {type(env).__name__}"
         own = tuple(replace(g, assumptions=(word, *g.assumptions), exact=None) for g in own)
-    claims += own
-    lines += _lines("env", own, delta)
+    held = [*[(wrapper.name, wrapper.guarantees(env)) for wrapper in env.wrappers], ("env", own)]
     if team is not None:
-        claims += (held := team.guarantees(env))
-        lines += _lines(team.name, held, delta)
+        held.append((team.name, team.guarantees(env)))
+    lines = [line for by, guarantees in held for line in _lines(by, guarantees, delta)]
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
@@ -283,22 +277,17 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
             "nothing else, and where it does more than that the line says so."
         )
     if not lines:
-        lines = [_nobody(env)]
+        against = f"receivers see messages as they are ({', '.join(env.sent_fields) or 'nothing'})"
+        lines = [
+            Line("nobody", "", "nothing", against, math.inf, 0.0, math.inf, 0.0, "", "yes: nothing is promised", (), "")
+        ]
     elif all(math.isinf(line.epsilon) for line in lines):
         notes.append("No line has an ε: nothing bounds what the messages reveal about a reward.")
     if team is None:
         notes.append("An agent may promise more, or reveal more, than its env: name the agent to have it in the table.")
     where = title(env.spec[0]) if env.spec is not None else type(env).__name__
     subject = where if team is None else f"{where} with {team.name}"
-    return PrivacyReport(subject, tuple(lines), tuple(notes), tuple(claims))
-
-
-def _nobody(env: Env) -> Line:
-    sent = ", ".join(env.sent_fields) or "nothing"
-    return Line(
-        "nobody", "", "nothing", f"receivers see messages as they are ({sent})", math.inf, 0.0, math.inf,
-        0.0, "", "yes: nothing is promised", (), "",
-    )  # fmt: skip
+    return PrivacyReport(subject, tuple(lines), tuple(notes), tuple([g for _, some in held for g in some]))
 
 
 def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]:

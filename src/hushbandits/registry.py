@@ -6,7 +6,7 @@ What is built in stands in `hushbandits.builtin`; entries are imported when they
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import gymnasium
 import numpy as np
@@ -24,8 +24,6 @@ from hushbandits.policies.registry import POLICIES
 AnyEnv = str | type[Env]
 AnyAgent = str | type | Callable[..., Team] | object
 AnyWrapper = str | Wrapper | type[Wrapper]
-#: The wrappers that an env's id brings, by name: what each is built of, and its parameters.
-_Brought = dict[str, tuple[Spec, list[str]]]
 #: Plays what was trained.
 _TRAINED = "hushbandits.baselines.sb3:Trained"
 #: Ids as PettingZoo and Gymnasium read them.
@@ -213,17 +211,6 @@ def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
     return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
 
 
-def _brought(spec: Spec) -> _Brought:
-    """Return registry entry and parameter names of each wrapper that belongs to an env's id, by the wrapper's name."""
-    found = {name: WRAPPERS.find(name) for name in spec.wrappers}
-    return {name: (its, [*parameters(its)]) for name, its in found.items()}
-
-
-def _taken(brought: _Brought) -> list[str]:
-    """Return the names of all parameters of the wrappers in `brought`."""
-    return [p for _, names in brought.values() for p in names]
-
-
 def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
     """Return the batched env `id`, an `Env` that plays `runs` runs at once.
 
@@ -253,26 +240,13 @@ def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper]
     return assemble(id, None, runs=runs, env=kwargs, wrappers=wrappers)
 
 
-def _known_settings(entry: Callable[..., object], given: Mapping[str, object], brought: Iterable[str]) -> Params:
-    """Return those env parameters in `given` that a team may know before the env is built."""
-    known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *brought}
-    return {name: value for name, value in given.items() if name in known}
-
-
 def takes(id: AnyEnv, name: str) -> bool:
     """Return whether an env has the parameter `name` and its id does not fix it."""
     spec = ENVS.find(id)
     return name in _env_parameters(spec) and name not in spec.defaults
 
 
-def assemble(
-    env_id: AnyEnv,
-    team: Team | None,
-    *,
-    runs: int,
-    env: Params | None = None,
-    wrappers: Sequence[AnyWrapper] = (),
-) -> Env:
+def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrappers: Sequence[AnyWrapper] = ()) -> Env:
     """Build the env that meets the requirements of `team` (``None``: no requirements).
 
     Raises
@@ -282,20 +256,24 @@ def assemble(
     TypeError
         `env` holds ``runs`` or ``wrappers``, which are arguments.
     """
-    spec, given = ENVS.find(env_id), dict(env or {})
+    spec, given = ENVS.find(env_id), dict(env)
     for name in given.keys() & {"runs", "wrappers"}:
         allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
         raise TypeError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
-    entry, made, brought = spec.load(), known_wrappers(wrappers), _brought(spec)
-    taken = _taken(brought)
+    entry, made = spec.load(), known_wrappers(wrappers)
+    brought = {name: WRAPPERS.find(name) for name in spec.wrappers}
+    known_to = {name: parameters(its) for name, its in brought.items()}
+    taken = [p for its in known_to.values() for p in its]
     if team is not None:
         setting = getattr(entry, "setting", team.setting)
         if team.setting and setting != team.setting:
             raise ValueError(
                 f"{team.name} plays the {team.setting} setting, but {title(env_id)} has the {setting} setting"
             )
-        known = _known_settings(entry, {**spec.defaults, **given}, taken)
-        protocol = team.requirements({**known, "mechanism": _mechanism(brought, made)})
+        # What a team may know before the env is built.
+        known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *taken}
+        settings = {name: value for name, value in {**spec.defaults, **given}.items() if name in known}
+        protocol = team.requirements({**settings, "mechanism": _mechanism(brought, made)})
         implied = dict(protocol.env)
         for name, params in protocol.wrappers:  # one that the env's id brings already is set, not doubled
             if name in brought:
@@ -311,8 +289,8 @@ def assemble(
         given |= implied if team.fields is None else {"fields": team.fields, **implied}
     takes, merged = parameters(entry), {**spec.defaults, **given}
     parts = [
-        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in names if k in merged})
-        for name, (its, names) in brought.items()
+        its.build(Wrapper, f"wrapper {name}", {k: merged[k] for k in known_to[name] if k in merged})
+        for name, its in brought.items()
     ]
     mine = {k: v for k, v in merged.items() if k not in taken or k in takes}
     further = {"runs": runs, "wrappers": (*made, *parts)}
@@ -321,9 +299,9 @@ def assemble(
     return built
 
 
-def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
+def _mechanism(brought: Mapping[str, Spec], wrappers: Sequence[Wrapper]) -> str:
     """Return `noise_as`, else the class name, of the id's first wrapper, else of the first mechanism in `wrappers`."""
-    for name, (its, _) in brought.items():
+    for name, its in brought.items():
         entry = its.load()
         return str(getattr(entry, "noise_as", "") or (entry.__name__ if isinstance(entry, type) else name))
     own = (w for w in wrappers if isinstance(w, Privatizer))
@@ -332,7 +310,7 @@ def _mechanism(brought: _Brought, wrappers: Sequence[Wrapper]) -> str:
 
 def _env_parameters(spec: Spec) -> list[str]:
     """Return the names of an env's parameters, including the parameters of its id's wrappers."""
-    return [*parameters(spec), *_taken(_brought(spec))]
+    return [p for its in (spec, *map(WRAPPERS.find, spec.wrappers)) for p in parameters(its)]
 
 
 def owners(parameter: str) -> dict[str, list[str]]:

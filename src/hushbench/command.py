@@ -12,7 +12,6 @@ import hushbandits as hb
 from hushbench import leaderboard, submission
 from hushbench.play import Failed, admit, folder, play
 from hushbench.tasks import NAME, PRACTICE, chosen, entry
-from hushbench.verify import verify as verified
 
 
 def bench(
@@ -91,7 +90,7 @@ def bench(
         )
     try:
         if verify is not None:
-            print(verified(verify, agents[0] if agents else None, options, shard))
+            print(submission.verify(verify, agents[0] if agents else None, options, shard))
         elif board:
             files = [file for path in board for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
             leaderboard.write([submission.read(file) for file in files], page := out or Path("board.html"))

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import hushbandits as hb
-from hushbench.scores import of, standing
 from hushbench.submission import Submission
-from hushbench.tasks import Array, Row, Task, anchors, chosen, settings, tasks
+from hushbench.tasks import Array, Row, Task, anchors, chosen, of, settings, standing, tasks
 
 #: Columns of the leaderboard.
 HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "tasks", "source")

@@ -1,11 +1,17 @@
-"""Submissions: an agent's metrics as data, read and checked without running code that the submission names."""
+"""Submissions: an agent's metrics as data, read and checked without running code that the submission names.
+
+A submission is verified by playing a part of its runs again.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import re
+import secrets
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +21,8 @@ from typing import Any
 import numpy as np
 
 import hushbandits as hb
-from hushbench.play import plain
-from hushbench.scores import Standing, standing
-from hushbench.tasks import NAME, Array, Row, Task, chosen, entry, source, tasks
+from hushbench.play import Failed, admit, fresh, plain, play
+from hushbench.tasks import NAME, Array, Row, Standing, Task, chosen, entry, of, source, standing, tasks
 
 #: Fields of the header, whose digest enters the seeds.
 HEADER = ("benchmark", "agent", "source", "command", "versions")
@@ -193,3 +198,97 @@ def read(path: Path) -> Submission:
     except (OSError, LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path} is not a submission to {NAME}: {type(error).__name__}: {error}") from None
     return found
+
+
+# -- verification ----------------------------------------------------------------------------------------------------
+
+#: Maximum number of parts of the runs; one of them is played again.
+PARTS = 8
+#: Difference up to which numbers are equal, also relative: machines add in different orders.
+SLACK = 1e-9
+#: Probability of at least the difference between stated and fresh scores, below which a submission is refused.
+CHANCE = 1e-3
+
+
+def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | None = None) -> str:
+    """Check a submission: replay a part of its runs, compare each number, and test the scores by fresh runs.
+
+    No code of the submission is imported or run: the agent is built-in, installed, or named by the caller.
+
+    Parameters
+    ----------
+    path : Path
+        The submission.
+    agent : str, optional
+        The agent, if its name is not registered: ``"module:Name"`` or ``"sb3:FOLDER"``.
+    options : RunOptions
+        Processes and the like.
+    shard : str, optional
+        Part and number of parts, such as ``"2/8"``; default: one of `PARTS`, or of as many as there are tasks, drawn at
+        random at each call, so that the author of a submission cannot predict it.
+
+    Returns
+    -------
+    str
+        A sentence that says what was played.
+
+    Raises
+    ------
+    Failed
+        A number differs from the replayed one, or scores from those on fresh seeds; the message names it.
+    ValueError
+        The file is not a submission, its agent is not named or is another one, or the part has no run.
+    """
+    submission = read(path)
+    use = _trusted(path, submission, agent)
+    said, here = submission.data["tasks"], admit(use, submission.tasks)
+    for name in said:  # the words of a refusal may differ
+        _same(f"{path}: {name} refused", "refused" in said[name], "refused" in here.get(name, {}))
+        for field in ("epsilon", "run_epsilon"):
+            _same(f"{path}: {name} {field}", said[name].get(field), here.get(name, {}).get(field))
+    playable = [task for task in submission.tasks if task.name in submission.values]
+    parts = min(PARTS, len(playable))  # so that each part has a run
+    shard = shard or f"{1 + secrets.randbelow(parts)}/{parts}"
+    with tempfile.TemporaryDirectory() as folder:
+        again = play(use, playable, Path(folder), options, submission.seed(), shard)
+    numbers = sum(len(runs) for runs, _ in again.values())
+    if not numbers:
+        raise ValueError(f"shard={shard!r} selects no run: there are fewer than n batches; choose a smaller n in i/n")
+    new = fresh(use, playable, math.ceil(playable[0].runs / int(shard.partition("/")[2])), options)
+    for name, stated in submission.values.items():
+        if odd := stated.keys() ^ new[name].keys():
+            raise Failed(f"{path}: {name}: the metrics {sorted(odd)} are missing or unexpected")
+        for metric, row in again[name][1].items():
+            for run, value in zip(again[name][0], row, strict=True):
+                _same(f"{path}: {name} {metric} {run}", stated[metric][run], value)
+    _plausible(path, submission.values, new)
+    return f"{path}: {numbers} runs, part {shard}, gave the same numbers again, and scores on fresh seeds agree"
+
+
+def _plausible(path: Path, stated: Mapping[str, Mapping[str, Array]], new: Mapping[str, Mapping[str, Array]]) -> None:
+    """Raise `Failed` if the stated scores exceed those on fresh seeds by more than chance explains."""
+    said, here = (
+        np.concatenate([of(tasks()[name], {name: tasks()[name].costs(row)}) for name, row in values.items()])
+        for values in (stated, new)
+    )
+    if said.mean() > here.mean() and hb.stats.permutation_test(said, here) < CHANCE:
+        raise Failed(f"{path} has the mean score {said.mean():.4g}, but fresh seeds give {here.mean():.4g}")
+
+
+def _same(where: str, said: object, here: object) -> None:
+    """Raise `Failed` if two values differ; floats may differ by `SLACK`."""
+    if isinstance(said, float) and isinstance(here, float) and math.isclose(said, here, rel_tol=SLACK, abs_tol=SLACK):
+        return
+    if said != here:
+        raise Failed(f"{where} is {said}, but the verification gives {here}")
+
+
+def _trusted(path: Path, submission: Submission, agent: str | None) -> hb.Component:
+    """Return the agent, registered or named by the caller; raise `Failed` if the digest of its source differs."""
+    said = submission.agent
+    if agent is None and said.name not in hb.list_agents():
+        raise ValueError(f"{path} names the agent {said.name!r}, which is not registered: add --agents if you trust it")
+    use = hb.Component(entry(agent or said.name, {}).name, label=said.label, on=said.on, **said.params)
+    if (here := source(use)) != (there := submission.data["source"]):
+        raise Failed(f"{path}: source={there!r} must equal {here!r}: the code of {use.name} differs")
+    return use

@@ -14,8 +14,7 @@ from scipy.stats import chisquare
 import hushbandits as hb
 from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, drawn, read
-from hushbandits.baselines.sb3 import Trained
-from hushbandits.baselines.sb3_model import of_model
+from hushbandits.baselines.sb3 import Trained, of_model
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.wrapper import gathered
 from hushbandits.learning.models import build

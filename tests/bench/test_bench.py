@@ -15,8 +15,8 @@ import hushbandits as hb
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
+from hushbandits.bench.runner.batch import batches
 from hushbandits.bench.runner.configuration import configurations
-from hushbandits.bench.runner.plan import batches
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core.random.streams import spawn_seeds

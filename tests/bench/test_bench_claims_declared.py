@@ -11,7 +11,7 @@ from hushbandits.bench.spec.catalog import modules
 from hushbandits.bench.spec.claim import ORIGINS, Ratio
 from hushbandits.bench.stats.verdicts import together
 from hushbandits.envs.network.graphs import adjacency, hop_distances
-from hushbandits.experiments import _words as words
+from hushbandits.experiments import _paper as words
 
 PAPERS = papers()
 DECLARED = [(e, c) for paper in PAPERS for e in modules()[paper][1] for c in e.claims]

@@ -12,10 +12,11 @@ from bench_helpers import TOML, small
 
 import hushbandits as hb
 from hushbandits.bench.runner.check import check
-from hushbandits.bench.spec.canonical import canonical, plain, thaw
 from hushbandits.bench.spec.catalog import modules, read_toml
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
+from hushbandits.bench.spec.parts import thaw
 from hushbandits.core.random.rewards import Gaussian, Law, UniformMeans
+from hushbandits.core.random.seed_text import canonical, plain
 from hushbandits.core.random.streams import spawn_seeds
 
 # -- canonical values -------------------------------------------------------------------------------------------

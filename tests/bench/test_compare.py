@@ -10,7 +10,7 @@ import pytest
 from bench_helpers import small
 
 import hushbandits as hb
-from hushbandits.bench.report.compared import heads, notes, rows
+from hushbandits.bench.report.tables import heads, notes, rows
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.rows import Runs

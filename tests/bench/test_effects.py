@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushbandits.bench.runner.check import points
 from hushbandits.bench.spec.claim import EFFECTS, ORIGINS, Claim, Difference, Ratio, Slope, Value
 from hushbandits.bench.spec.experiment import Component, Experiment
-from hushbandits.bench.spec.points import points
-from hushbandits.bench.stats.procedures import PROCEDURES
+from hushbandits.bench.stats.intervals import PROCEDURES
 
 SHARED, ALONE = Component("Multi-UCB"), Component("UCB1", label="alone")
 TWIN = [Component("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]

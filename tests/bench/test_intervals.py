@@ -13,14 +13,17 @@ from scipy import stats as scipy_stats
 from hushbandits.bench.spec.claim import EFFECTS
 from hushbandits.bench.stats import iqm_interval, mean_interval, median_interval, share_interval
 from hushbandits.bench.stats.intervals import (
+    PROCEDURES,
     UNBOUNDED,
     Stratum,
+    combined,
     fewest_runs,
     fieller,
     log_contrast,
+    logs,
+    quotient,
     skewed_t,
 )
-from hushbandits.bench.stats.procedures import PROCEDURES, combined, logs, quotient
 
 ONE, MINUS = np.ones(1), np.array([1.0, -1.0])
 

@@ -9,13 +9,12 @@ from bench_helpers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushbandits.bench.runner.check import check
-from hushbandits.bench.spec.canonical import canonical
+from hushbandits.bench.runner.check import check, check_declared
 from hushbandits.bench.spec.catalog import read_toml
 from hushbandits.bench.spec.claim import Claim, Value
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
-from hushbandits.bench.spec.points import check_declared
 from hushbandits.cli.run import asked
+from hushbandits.core.random.seed_text import canonical
 
 
 def test_a_variation_may_leave_out_what_figures_and_claims_pick():

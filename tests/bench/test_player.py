@@ -12,8 +12,7 @@ from kinds import kind
 import hushbandits as hb
 from benchmarks import observer as watching
 from hushbandits.bench.run import run
-from hushbandits.bench.spec.canonical import world
-from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.experiment import Component, Experiment, world
 from hushbandits.core.random.rewards import Gaussian, UniformMeans
 from hushbandits.envs.network.env import CoopNetwork
 

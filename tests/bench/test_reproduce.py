@@ -13,11 +13,10 @@ from bench_helpers import experiment
 
 from benchmarks import archive
 from hushbandits.bench import reproduce as reproducing
-from hushbandits.bench.runner.check import check
+from hushbandits.bench.runner.check import check, check_claims, check_declared
 from hushbandits.bench.spec.catalog import modules, reasons
 from hushbandits.bench.spec.claim import Claim, Ratio
 from hushbandits.bench.spec.experiment import Component
-from hushbandits.bench.spec.points import check_claims, check_declared
 from hushbandits.bench.stats.verdicts import Finding, Verdict
 from hushbandits.cli.main import main
 

@@ -9,11 +9,11 @@ import pytest
 from bench_helpers import filled
 
 import hushbandits as hb
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Component
 from hushbandits.cli.main import main
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.rewards import Law
+from hushbandits.core.random.seed_text import canonical
 
 OWN = """
 from dataclasses import dataclass

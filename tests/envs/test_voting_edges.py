@@ -42,7 +42,7 @@ def test_a_whole_quotient_is_that_many_votes_everywhere():
 
 def test_dp_mase_votes_by_its_own_beta_in_every_env():
     for id in ("DPMASE-v0", "CorruptedElimination-v0"):
-        assert assemble(id, hb.make_team("DP-MASE", beta=0.5), runs=1).threshold == 4
+        assert assemble(id, hb.make_team("DP-MASE", beta=0.5), runs=1, env={}).threshold == 4
 
 
 # -- ξ ----------------------------------------------------------------------------------------------------------------

@@ -16,9 +16,8 @@ from benchmarks import board as reference
 from hushbandits.cli.main import main
 from hushbench.leaderboard import HEADS, row, write
 from hushbench.play import admit, play
-from hushbench.scores import scaled
 from hushbench.submission import HEADER, digest, read
-from hushbench.tasks import anchors, chosen, entry, settings, tasks
+from hushbench.tasks import anchors, chosen, entry, scaled, settings, tasks
 
 ROOT = Path(__file__).parents[2]
 #: Changes of a submission, and the words of their refusals.

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbench.scores import aggregate
 from hushbench.submission import read
+from hushbench.tasks import aggregate
 
 
 def test_the_interquartile_mean_of_a_worked_example():

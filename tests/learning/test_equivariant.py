@@ -13,8 +13,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 import hushbandits as hb
 from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, read
-from hushbandits.baselines.sb3 import Trained
-from hushbandits.baselines.sb3_model import of_model
+from hushbandits.baselines.sb3 import Trained, of_model
 from hushbandits.core import Streams
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.learning.equivariant import Described

@@ -24,9 +24,10 @@ _TASKS = (
 
 
 def learners_core(
-    id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params
-) -> Env:
-    """Build the array core of a learner's env from parameters `given`; an env without a horizon gets `HORIZON` rounds.
+    id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Params,
+    horizon: int = HORIZON,
+) -> Env:  # fmt: skip
+    """Build the array core of a learner's env from `given`; an env without a horizon gets `horizon` rounds.
 
     Arms are shuffled in every run, so that none is the best by its index.
 
@@ -44,7 +45,7 @@ def learners_core(
         params["extra_fields"] = extra_fields
     core = make_batched(id, runs, wrappers=wrappers, **params)
     if core.horizon is None:
-        core = make_batched(id, runs, wrappers=wrappers, **{**params, "horizon": HORIZON})
+        core = make_batched(id, runs, wrappers=wrappers, **{**params, "horizon": horizon})
     return core
 
 

@@ -167,7 +167,7 @@ def make_vec(
     (np.True_, (43,), ['agent_regret', 'messages', 'regret'])
     """
     settings: Info = {"autoreset": autoreset, "render_mode": render_mode}
-    view = VectorView(_rows("make_vec", id, runs, wrappers, extra_fields, kwargs), **settings)
+    view = VectorView(_rows(id, runs, wrappers, extra_fields, kwargs), **settings)
     if not wrappers:
         view.spec = _spec(id, num_envs=view.num_envs, extra_fields=extra_fields, **settings, **kwargs)
     return view
@@ -209,7 +209,7 @@ def make_sb3(
     """
     from hushbandits.adapters.sb3 import RowsVecEnv
 
-    return RowsVecEnv(_rows("make_sb3", id, runs, wrappers, extra_fields, kwargs), render_mode)
+    return RowsVecEnv(_rows(id, runs, wrappers, extra_fields, kwargs), render_mode)
 
 
 def make_torchrl(
@@ -254,24 +254,15 @@ def make_torchrl(
     """
     from hushbandits.adapters.torchrl import TorchRows
 
-    return TorchRows(_rows("make_torchrl", id, runs, wrappers, extra_fields, kwargs), device)
+    return TorchRows(_rows(id, runs, wrappers, extra_fields, kwargs), device)
 
 
 def _rows(
-    maker: str,
-    id: AnyEnv,
-    runs: int,
-    wrappers: Sequence[AnyWrapper],
-    extra_fields: Mapping[str, Field] | None,
-    given: Info,
+    id: AnyEnv, runs: int, wrappers: Sequence[AnyWrapper], extra_fields: Mapping[str, Field] | None, given: Info
 ) -> Rows:
-    """Return the `Rows` of a vector view; errors name `maker`, the function that the user called."""
-    for name in ("num_envs", "n_envs"):
-        if name in given:
-            raise TypeError(
-                f"{maker} takes no parameter {name}={shown(given[name])}; "
-                f"give runs= instead: the number of sub-envs is runs × n_agents"
-            )
+    """Return the `Rows` of a vector view."""
+    for name in given.keys() & {"num_envs", "n_envs"}:
+        raise TypeError(f"{name}={shown(given[name])} is no parameter: give runs=; .num_envs is runs × n_agents")
     options, params = task_options(id, given)
     return Rows(learners_core(id, count("runs", runs, 1), wrappers, extra_fields, params), **options)
 

@@ -11,11 +11,7 @@ from gymnasium.vector.utils import batch_space
 from hushbandits.adapters.learners import Info, Rows, begun, checked_mode, spelled
 from hushbandits.core import Array, Stacked, as_array, choice, shown
 
-_MODES = {
-    "same-step": AutoresetMode.SAME_STEP,
-    "next-step": AutoresetMode.NEXT_STEP,
-    "disabled": AutoresetMode.DISABLED,
-}
+_MODES = {mode.name.lower().replace("_", "-"): mode for mode in AutoresetMode}
 
 
 class VectorView(VectorEnv[Array, Stacked, Array]):

@@ -277,7 +277,7 @@ _HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetw
 def home(team: Team) -> Env:
     """Return the env, chosen by the team's setting, in which the guarantee of `team` is audited."""
     if team.setting in _HOMES:
-        return assemble(_HOMES[team.setting], team, runs=1)
+        return assemble(_HOMES[team.setting], team, runs=1, env={})
     if isinstance(team, VotingTeam):
         return make_batched("DPMASE-v0")
     raise NotImplementedError(f"{team.name}: an audit needs a team of the feedback or network setting, or a VotingTeam")

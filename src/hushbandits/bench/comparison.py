@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Protocol
 
-from hushbandits.bench.report.compared import heads, notes, rows
+from hushbandits.bench.report.tables import heads, notes, rows
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.stats import STATISTICS
 from hushbandits.bench.stats.pairs import Compared, against
@@ -15,8 +15,6 @@ from hushbandits.core import choice, integer, real, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Comparable", "Comparison", "compare"]
 
 
 class Comparison(Compared):

@@ -10,13 +10,11 @@ import numpy as np
 
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
-from hushbandits.bench.runner.batch import Batch, Failed, Played, prepare, sampled
+from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.options import RunOptions, workers
-from hushbandits.bench.runner.plan import BATCH
+from hushbandits.bench.runner.options import RunOptions, progress_bar, workers
 from hushbandits.bench.runner.pool import answers
-from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.spec.experiment import Component, Experiment
@@ -25,8 +23,6 @@ from hushbandits.core.team import Team
 from hushbandits.core.utils import reach
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
-
-__all__ = ["evaluate"]
 
 _RUN = 700  # bytes of the seed and metrics of one run
 _PULLS = 200_000  # pulls of a batch with short episodes, which then has more runs than `BATCH`

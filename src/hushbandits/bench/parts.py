@@ -1,20 +1,18 @@
-"""Selections of an experiment's configurations, rows of configurations as tables, and figures to plot."""
+"""Selections of an experiment's configurations, and the figures to plot."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.core import Array, Params, shown
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import nearest
-
-__all__ = ["Part", "among", "columns_of", "figure_of", "same"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +40,6 @@ def among(name: str, value: object, known: Collection[str]) -> str:
     if value not in list(known):
         raise ValueError(f"{name}={shown(value)} is unknown{nearest(str(value), known)}")
     return str(value)
-
-
-def columns_of(experiment: Experiment, c: Configuration, alone: bool) -> Iterator[Params]:
-    """Yield, for each metric of a configuration, a dict of columns with the final values, and one with the curve."""
-    head = {} if alone else {"experiment": experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
-    for metric, run, time, value in c.data.long():
-        yield {**head, "run": run, "metric": metric, "time": time, "value": value}
 
 
 def figure_of(part: Part, metric: str | None, asked: Params) -> Figure:

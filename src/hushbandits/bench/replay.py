@@ -6,16 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hushbandits.adapters.learners import task_options
+from hushbandits.adapters.learners import learners_core, task_options
 from hushbandits.adapters.parallel import ParallelView
 from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
-from hushbandits.bench.runner.batch import prepare
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.core import Params, integer, shown
 from hushbandits.core.random.streams import LONGEST, spawn_seeds
-from hushbandits.registry import make_batched, make_wrapper
-
-__all__ = ["replay"]
 
 
 def replay(
@@ -80,8 +77,7 @@ def replay(
         raise ValueError(f"run={run} must be the number of one of the {len(one.runs())} runs of {one.cell.label}")
     met, cell = found.met, one.cell
     if met is None and found.path is not None:  # with the settings for its team
-        wrappers = [make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        met = prepare(cell.env.name, cell.agent.name, 1, cell.env.params, cell.agent.params, wrappers)
+        met = Batch.of(cell, 0, [0]).prepared()
     spec = met[0].spec if met is not None else None
     drawn = one.seed_source if one.seed is None else (one.seed, cell.seed_text)
     if drawn is None or spec is None:
@@ -90,9 +86,7 @@ def replay(
         )
     id, params, asked = spec
     # The team may have limited what the env gathers for inboxes; the agents of a view decide for themselves.
-    core = make_batched(id, wrappers=asked, **params)
-    if core.horizon is None:
-        core = make_batched(id, wrappers=asked, **{**params, "horizon": LONGEST})
+    core = learners_core(id, 1, asked, None, params, LONGEST)
     own, other = task_options(id, options)
     if other:
         raise TypeError(f"replay takes no parameter {next(iter(other))!r}: the run fixes the parameters of the env")

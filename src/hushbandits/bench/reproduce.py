@@ -23,8 +23,6 @@ from hushbandits.bench.stats.verdicts import VERDICTS, Verdict, counted, judge, 
 from hushbandits.core.utils import nearest
 from hushbandits.core.utils.files import replacing
 
-__all__ = ["Reproduction", "claiming", "in_words", "papers", "reproduce", "rows", "said", "write"]
-
 #: A paper's section of the page, and a row of its tables.
 _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
 _ROW = re.compile(r"^\| \**([a-z ]+?)\** \| (.*) \|$", re.M)

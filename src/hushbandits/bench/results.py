@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushbandits.bench.comparison import Comparison, compare
-from hushbandits.bench.parts import Part, among, columns_of, figure_of, same
+from hushbandits.bench.parts import Part, among, figure_of, same
+from hushbandits.bench.runner.check import picked
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Experiment
-from hushbandits.bench.spec.points import picked
 from hushbandits.core import Array, Params, shown
 from hushbandits.core.env import Env
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.team import Team
 from hushbandits.core.utils import nearest
 from hushbandits.guarantee_table import PrivacyReport, protection
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hushbandits.bench.report.figures import Picture
-
-__all__ = ["Results", "load_results", "read"]
 
 
 def load_results(path: Path | str) -> Results:
@@ -205,9 +203,7 @@ class Results:
             An unknown metric, or several configurations.
         """
         known = self.only.data.finals
-        if metric not in known:
-            raise ValueError(f"no metric is named {shown(metric)}{nearest(str(metric), known)}")
-        return known[metric]
+        return known[among("metric", metric, known)]
 
     def curve(self, metric: str) -> tuple[Array, Array]:
         """Return the checkpoints ``(C,)`` and values ``(runs, C)`` of a metric of the only configuration.
@@ -232,10 +228,13 @@ class Results:
         """
         import pandas as pd
 
-        parts = [
-            columns for part in self.parts for c in part.configurations
-            for columns in columns_of(part.experiment, c, alone=self.path is None)
-        ]  # fmt: skip
+        parts: list[Params] = []
+        for part in self.parts:
+            for c in part.configurations:
+                whose = {"experiment": part.experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
+                for metric, run, time, value in c.data.long():
+                    head = {} if self.path is None else whose
+                    parts.append({**head, "run": run, "metric": metric, "time": time, "value": value})
         lengths = [len(columns["run"]) for columns in parts]
         frame = {}
         for name in dict.fromkeys(name for columns in parts for name in columns):

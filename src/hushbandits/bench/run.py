@@ -12,8 +12,6 @@ from hushbandits.bench.runner.run import Played, play
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.core import shown
 
-__all__ = ["Outcome", "run"]
-
 
 class Outcome(Played):
     """Outcome of `run`: the number of runs that were `played`, the `failures`, and the results in the folder."""

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import OmitArgPrefixes, UseAppendAction, arg
 
-from hushbandits.bench.report.terminal import printable
+from hushbandits.bench.report.terminal import escape, print_table, printable
 from hushbandits.core import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from hushbandits.bench.stats.pairs import Compared
-
-__all__ = ["Game", "Played", "Players", "Several", "Workers", "assignment", "assignments", "by_owner", "make_console",
-           "note", "print_pairs"]  # fmt: skip
 
 #: An option that may be repeated.
 Several = Annotated[tuple[str, ...], UseAppendAction]
@@ -158,8 +155,7 @@ def make_console(stderr: bool = False) -> Console:
 
 def print_pairs(name: str, found: Sequence[Compared]) -> None:
     """Print one table for each comparison in `found`, and then notes on the columns."""
-    from hushbandits.bench.report.compared import heads, notes, rows
-    from hushbandits.bench.report.terminal import escape, print_table
+    from hushbandits.bench.report.tables import heads, notes, rows
 
     console = make_console()
     for compared in found:

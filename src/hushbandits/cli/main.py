@@ -22,8 +22,6 @@ from hushbandits.bench.runner.errors import RunError, StoreError
 from hushbandits.cli.console import note
 from hushbandits.core.utils import Registry, Spec, nearest, words
 
-__all__ = ["COMMANDS", "main"]
-
 _HELP = """\
 hushbandits: multi-agent bandits with privacy and limited communication
 

@@ -23,8 +23,6 @@ from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.bench.spec.parts import plain_name
 from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note
 
-__all__ = ["asked", "report", "run"]
-
 
 def run(
     name: Annotated[Positional[str], arg(metavar="NAME|FILE.toml")],

@@ -16,8 +16,6 @@ from tyro.conf import Positional, arg
 from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import shown
 
-__all__ = ["new"]
-
 Kind = Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]
 _TEMPLATES = files("hushbandits") / "data" / "templates"
 
@@ -46,7 +44,17 @@ def new(
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
     title, module = "".join(part[0].upper() + part[1:] for part in parts), "_".join(parts).lower()
     file, test = folder / f"{module}.{'toml' if kind == 'experiment' else 'py'}", folder / f"test_{module}.py"
-    _refuse(name, title, module, file, test)
+    if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
+        raise ValueError(f"name={shown(name)} must be a valid class name, such as Bold")
+    for word in (module, title):
+        if keyword.iskeyword(word):
+            raise ValueError(f"name={name!r} gives {word!r}, a keyword of Python: choose another name")
+    plain_name("name", module)
+    for path in (file, test):
+        if path.exists():
+            raise ValueError(f"{path} exists already; choose another name")
+    if module in sys.stdlib_module_names or importlib.util.find_spec(module):
+        raise ValueError(f"name={name!r} gives {module}.py, which hides an installed module: choose another name")
     for path, template in ((file, f"{kind}.txt"), (test, f"test_{kind}.txt")):
         text = string.Template((_TEMPLATES / template).read_text(encoding="utf-8"))
         path.write_text(text.substitute(name=title, module=module), encoding="utf-8")
@@ -55,18 +63,3 @@ def new(
         suite = "python -m pytest -p hushbandits.testing.plugin --pyargs hushbandits.testing"
         print(f"and the whole contract: {suite} --of {module}:{title}")
     return 0
-
-
-def _refuse(name: str, title: str, module: str, *written: Path) -> None:
-    """Raise ``ValueError`` if the name gives no usable class and module name, or if a file exists already."""
-    if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
-        raise ValueError(f"name={shown(name)} must be a valid class name, such as Bold")
-    for word in (module, title):
-        if keyword.iskeyword(word):
-            raise ValueError(f"name={name!r} gives {word!r}, a keyword of Python: choose another name")
-    plain_name("name", module)
-    for path in written:
-        if path.exists():
-            raise ValueError(f"{path} exists already; choose another name")
-    if module in sys.stdlib_module_names or importlib.util.find_spec(module):
-        raise ValueError(f"name={name!r} gives {module}.py, which hides an installed module: choose another name")

@@ -12,8 +12,6 @@ from hushbandits.bench.spec.parts import Component
 from hushbandits.cli.console import Several, by_owner, make_console
 from hushbandits.core import Params
 
-__all__ = ["train"]
-
 
 def train(
     id: Annotated[Positional[str], arg(metavar="ID")],

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from hushbandits.bench.spec.claim import Claim, Effect, Ratio, Value
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 TOP_TWO, DPSE = Component("AdaP-TT"), Component("DP-SE-alone")
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -23,7 +22,7 @@ INSTANCES = {
     "mu6": (0.75, 0.71875, 0.625, 0.46875, 0.25),
 }
 
-_declared = paper(
+_declared = paper.declaring(
     "azize2023", "Azize et al. 2023",
     sweep={"agent.epsilon": EPSILONS},
     agents=[TOP_TWO, DPSE],
@@ -41,16 +40,16 @@ def _across(of: float, over: float) -> Effect:
 def _instance(name: str, means: tuple[float, ...]) -> Experiment:
     claims = [
         Claim(f"On {name} AdaP-TT needs fewer samples than DP-SE, whatever ε.", Ratio("rounds", TOP_TWO, DPSE),
-              **words.LESS),
+              **paper.LESS),
         Claim(f"On {name} AdaP-TT at δ = .01 is right with probability .99, though nothing proves it: above .9.",
               Value("correct", TOP_TWO), above=0.9, origin="own"),
     ]  # fmt: skip
     if name == "mu1":
         claims += [
             Claim("Two regimes: for small ε the samples fall as ε grows; at .01 there are much more than at .1.",
-                  _across(0.01, 0.1), **words.MUCH_MORE),
+                  _across(0.01, 0.1), **paper.MUCH_MORE),
             Claim("Two regimes: for large ε privacy costs nothing more; the samples at 10 are the same as at 100.",
-                  _across(10.0, 100.0), **words.MATCHES),
+                  _across(10.0, 100.0), **paper.MATCHES),
         ]  # fmt: skip
     return _declared(
         name, f"Samples until AdaP-TT stops, against ε: arms {', '.join(f'{mean:g}' for mean in means)}",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from hushbandits.bench.spec.claim import Claim, Ratio, Value, line
 from hushbandits.bench.spec.experiment import Component, Figure
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 SYNC, ASYNC = Component("GosInE"), Component("GosInE-async")
 ALONE = Component("GosInE", label="UCB alone", shares=False)
@@ -21,7 +20,7 @@ MEANS = (
 )  # fmt: skip
 _ENV = Component("CoopNetwork-v0", n_agents=AGENTS, means=MEANS, horizon=64_000)  # 40³
 
-_declared = paper(
+_declared = paper.declaring(
     "chawla2020", "Chawla et al. 2020",
     metrics=("regret", "recommendations"),
     runs=100,
@@ -29,24 +28,19 @@ _declared = paper(
 )  # fmt: skip
 
 
-def _fig1_claims() -> list[Claim]:
-    both = (SYNC, ASYNC)
-    return [
-        *(Claim(f"{use.called}'s regret is less than that of UCB without communication.",
-                Ratio("regret", use, ALONE), **words.LESS) for use in both),
-        *(Claim(f"{use.called}'s regret is below that of UCB alone by a factor of the order of N = 15, 7.5 to 30.",
-                Ratio("regret", use, ALONE), above=1 / 30, below=1 / 7.5) for use in both),
-        Claim("Each agent asks for one name per phase: 15·40 in 40³ rounds.", Value("recommendations", SYNC),
-              above=599, below=601),
-    ]  # fmt: skip
-
-
 EXPERIMENTS = (
     _declared(
         "fig1", "GosInE against UCB alone on the complete graph, 15 agents, 40 arms", "section 6",
         env=_ENV.having(graph="complete"), agents=[SYNC, ASYNC, ALONE],
         figures=(Figure(y="regret"),),
-        claims=_fig1_claims(),
+        claims=[
+            *(Claim(f"{use.called}'s regret is less than that of UCB without communication.",
+                    Ratio("regret", use, ALONE), **paper.LESS) for use in (SYNC, ASYNC)),
+            *(Claim(f"{use.called}'s regret is below that of UCB alone by a factor of the order of N = 15, 7.5 to 30.",
+                    Ratio("regret", use, ALONE), above=1 / 30, below=1 / 7.5) for use in (SYNC, ASYNC)),
+            Claim("Each agent asks for one name per phase: 15·40 in 40³ rounds.", Value("recommendations", SYNC),
+                  above=599, below=601),
+        ],
     ),
     _declared(
         "graphs", "GosInE on three graphs of 15 agents", "abstract", own=True,
@@ -56,7 +50,7 @@ EXPERIMENTS = (
         figures=(Figure(y="regret"),),
         claims=[
             Claim(f"The graph has a second-order effect: on a {graph} the regret is little more than on the complete "
-                  f"graph.", Ratio("regret", line(SYNC, graph=graph), line(SYNC, graph="complete")), **words.LITTLE)
+                  f"graph.", Ratio("regret", line(SYNC, graph=graph), line(SYNC, graph="complete")), **paper.LITTLE)
             for graph in ("cycle", "star")
         ],
     ),

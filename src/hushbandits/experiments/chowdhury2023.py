@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from hushbandits.bench.spec.claim import Claim, Difference, Ratio, Slope, Value, line
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Params, UniformMeans
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 EPSILONS, LTR_EPSILONS = (0.1, 0.5, 1.0), (1.0, 5.0, 10.0)
 EASY, HARD = UniformMeans(0.25, 0.75), UniformMeans(0.45, 0.55)
@@ -35,22 +34,20 @@ S10, S100, LTR_S10 = dist_rdp(), dist_rdp(100.0), dist_rdp(on=None)
 CONCENTRATED = Component("Dist-CDP-SE", on="DistCDP-v0", scale=10.0)
 
 
-def models(epsilon: float) -> list[Component]:
-    """Return the agents that figure 4 compares across trust models, all with the same `epsilon`."""
-    named: dict[str, tuple[str | None, Params]] = {
-        "CDP-SE": ("CentralDP-v0", {}),
-        "LDP-SE": ("LocalDP-v0", {}),
-        "Dist-DP-SE": (None, {}),
-        "Dist-RDP-SE": ("DistRDP-v0", {"scale": 10.0}),
-        "Dist-CDP-SE": ("DistCDP-v0", {"scale": 10.0}),
-        "Shuffle-DP-SE": ("ShuffleDP-v0", {}),
-        "VB-SDP-AE": ("ShuffleDP-v0", {}),
-    }
-    shuffles = {"Shuffle-DP-SE": "Shuffle-DP-SE split-and-mix", "VB-SDP-AE": "VB-SDP-AE binary sums"}
-    return [
-        Component(name, label=f"{shuffles.get(name, name)} ε = {epsilon:g}", on=on, epsilon=epsilon, **more)
-        for name, (on, more) in named.items()
-    ]
+def _model(name: str, on: str | None, kind: str = "", **params: object) -> Component:
+    return Component(name, label=f"{name}{kind} ε = 0.5", on=on, epsilon=0.5, **params)
+
+
+#: The agents that figure 4 compares across trust models, all with the same ε.
+MODELS = (
+    _model("CDP-SE", "CentralDP-v0"),
+    _model("LDP-SE", "LocalDP-v0"),
+    _model("Dist-DP-SE", None),
+    _model("Dist-RDP-SE", "DistRDP-v0", scale=10.0),
+    _model("Dist-CDP-SE", "DistCDP-v0", scale=10.0),
+    _model("Shuffle-DP-SE", "ShuffleDP-v0", " split-and-mix"),
+    _model("VB-SDP-AE", "ShuffleDP-v0", " binary sums"),
+)
 
 
 def _gap(time: int, dp: Component = DP, at: Params | None = None) -> Difference:
@@ -72,11 +69,11 @@ def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Component = 
     matches = f"{where}, as T becomes large, Dist-DP-SE's time-averaged regret matches DP-SE's"
     ratio = Ratio("regret", DIST_DP, dp, time=horizon)
     claims = [
-        Claim(f"{matches}: their difference (T = {horizon:,}).", _gap(horizon, dp), **words.MATCHES_PER_TIME),
+        Claim(f"{matches}: their difference (T = {horizon:,}).", _gap(horizon, dp), **paper.MATCHES_PER_TIME),
         Claim(f"{where}, for a higher T, Dist-DP-SE's regret is order-wise that of DP-SE (T = {horizon:,}).", ratio,
-              **words.ORDERWISE),
+              **paper.ORDERWISE),
         # Appendix J explains "matches" by orders; a percentage is our reading.
-        Claim(f"{matches}: their ratio (T = {horizon:,}).", ratio, **words.MATCHES,
+        Claim(f"{matches}: their ratio (T = {horizon:,}).", ratio, **paper.MATCHES,
               origin="reading"),
     ]  # fmt: skip
     for early in small:
@@ -84,7 +81,7 @@ def _gap_claims(where: str, horizon: int, small: Sequence[int], dp: Component = 
             Claim(f"{where} there is a gap at small T, the cost of discrete noise (T = {early:,}).",
                   _gap(early, dp), above=0),
             Claim(f"{where} the gap at small T is slight (T = {early:,}).",
-                  Ratio("regret", DIST_DP, dp, time=early), **words.LITTLE),
+                  Ratio("regret", DIST_DP, dp, time=early), **paper.LITTLE),
             Claim(f"{where} the gap at small T is smaller for a higher ε (ratio, T = {early:,}).",
                   _along_epsilon(DIST_DP, dp, early), below=0),
         ]  # fmt: skip
@@ -102,7 +99,7 @@ def _own_gap_claims() -> list[Claim]:
         Claim("At T = 300,000 the gap is smaller for a higher ε (ratio).", _along_epsilon(DIST_DP, DP, late), below=0,
               origin="own"),
         Claim("The ratio persists: at ε = .1 and T = 10⁶ Dist-DP-SE's regret is clearly larger.",
-              Ratio("regret", of=DIST_DP, over=DP, at={"agent.epsilon": [0.1]}), **words.CLEARLY_MORE, origin="own"),
+              Ratio("regret", of=DIST_DP, over=DP, at={"agent.epsilon": [0.1]}), **paper.CLEARLY_MORE, origin="own"),
     ]  # fmt: skip
 
 
@@ -112,14 +109,14 @@ def _gain_claims(where: str, lines: Sequence[Component], epsilons: Sequence[floa
     claims = [
         # "A considerable gain …, especially when ε is small"
         Claim(f"{where} s = 10 provides a considerable gain where ε is small (ε = {small:g}).",
-              Ratio("regret", of=s10, over=DIST_DP, at={"agent.epsilon": [small]}), **words.CONSIDERABLY_LESS),
+              Ratio("regret", of=s10, over=DIST_DP, at={"agent.epsilon": [small]}), **paper.CONSIDERABLY_LESS),
         Claim(f"{where} s = 10 provides a considerable gain (every ε).", Ratio("regret", of=s10, over=DIST_DP),
-              **words.CONSIDERABLY_LESS, origin="reading"),
+              **paper.CONSIDERABLY_LESS, origin="reading"),
     ]  # fmt: skip
     for use in lines:
         claims += [
             *(Claim(f"{where} {use.called} outperforms Dist-DP-SE at ε = {e:g}.",
-                    Ratio("regret", of=use, over=DIST_DP, at={"agent.epsilon": [e]}), **words.LESS) for e in epsilons),
+                    Ratio("regret", of=use, over=DIST_DP, at={"agent.epsilon": [e]}), **paper.LESS) for e in epsilons),
             Claim(f"{where} the gain of {use.called} is larger at small ε.", _along_epsilon(use, DIST_DP), above=0),
         ]  # fmt: skip
     return claims
@@ -127,27 +124,27 @@ def _gain_claims(where: str, lines: Sequence[Component], epsilons: Sequence[floa
 
 def _larger_scale(where: str, epsilon: float, at: Params | None = None) -> Claim:
     sentence = f"{where} the gain is higher for a higher scale: s = 100 against s = 10 at ε = {epsilon:g}."
-    return Claim(sentence, Ratio("regret", of=S100, over=S10, at=at or {}), **words.LESS)
+    return Claim(sentence, Ratio("regret", of=S100, over=S10, at=at or {}), **paper.LESS)
 
 
 def _model_claims() -> list[Claim]:
-    cdp, ldp, dist, rdp, concentrated, split, binary = models(0.5)
+    cdp, ldp, dist, rdp, concentrated, split, binary = MODELS
     return [
         *(Claim(f"{use.name} is much better than LDP-SE.",
-                Ratio("regret", use, ldp), **words.MUCH_LESS) for use in (cdp, dist)),
-        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", Ratio("regret", dist, cdp), **words.MATCHES),
+                Ratio("regret", use, ldp), **paper.MUCH_LESS) for use in (cdp, dist)),
+        Claim("Dist-DP-SE's regret is similar to CDP-SE's.", Ratio("regret", dist, cdp), **paper.MATCHES),
         *(Claim(f"Relaxing pure privacy gives a better regret: {use.name} against Dist-DP-SE.",
-                Ratio("regret", use, dist), **words.LESS) for use in (rdp, concentrated)),
-        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", Ratio("regret", concentrated, rdp), **words.LESS),
+                Ratio("regret", use, dist), **paper.LESS) for use in (rdp, concentrated)),
+        Claim("Dist-CDP-SE performs better than Dist-RDP-SE.", Ratio("regret", concentrated, rdp), **paper.LESS),
         Claim("Through a shuffler, split-and-mix has less regret than VB-SDP-AE's binary sums, which are "
-              "(ε, δ)-private as well.", Ratio("regret", split, binary), **words.LESS, origin="own"),
+              "(ε, δ)-private as well.", Ratio("regret", split, binary), **paper.LESS, origin="own"),
     ]  # fmt: skip
 
 
 EASY_ENV = Component("DistDP-v0", n_arms=10, means=EASY, horizon=MILLION, permute_arms=False)
 HARD_ENV = Component("DistDP-v0", n_arms=10, means=HARD, horizon=10 * MILLION, permute_arms=False)
 HARD_QUICK = {"env.horizon": MILLION, "runs": 10}
-_declared = paper(
+_declared = paper.declaring(
     "chowdhury2023", "Chowdhury & Zhou 2023",
     env=EASY_ENV,
     sweep={"agent.epsilon": EPSILONS},
@@ -174,52 +171,48 @@ def _scale(name: str, epsilon: float) -> Experiment:
 
 #: T at which batches of ten equal arms are full; each T is eight times the one before, and so are the batches.
 HORIZONS = tuple(10 * (2**b - 2) for b in (11, 14, 17))
+COUNTED = [use.having(epsilon=0.5) for use in (DIST_DP, S10, CONCENTRATED)]
 
-
-def _bits() -> Experiment:
+BITS = _declared(
     # log₂ m = 1.5 log₂ n + …, for m ≈ ng and g = ⌈ε√n⌉: eight times the batch costs 4.5 bits, from any start.  A
     # polynomial would cost more at every step.  Sizes are rounded up to whole bits: within 1.
-    agents = [use.having(epsilon=0.5) for use in (DIST_DP, S10, CONCENTRATED)]
-    return _declared(
-        "bits", "Bits per user against the horizon: equal arms, so that batches keep doubling", "section 3",
-        env=Component("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
-        agents=agents,
-        sweep={"env.horizon": HORIZONS},
-        paired=("horizon", "permute_arms"),
-        runs=64,
-        metrics=("bits_per_user",),
-        figures=(Figure(y="bits_per_user", x="env.horizon"),),
-        claims=[
-            Claim(
-                f"{use.called}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
-                f"users (T = {high:,}).",
-                Difference("bits_per_user", line(use, horizon=high), line(use, horizon=low)),
-                above=3.5, below=5.5,
-            )
-            for use in agents
-            for low, high in itertools.pairwise(HORIZONS)
-        ],
-        quick={"runs": 5},
-    )  # fmt: skip
+    "bits", "Bits per user against the horizon: equal arms, so that batches keep doubling", "section 3",
+    env=Component("DistDP-v0", means=(0.5,) * 10, permute_arms=False),
+    agents=COUNTED,
+    sweep={"env.horizon": HORIZONS},
+    paired=("horizon", "permute_arms"),
+    runs=64,
+    metrics=("bits_per_user",),
+    figures=(Figure(y="bits_per_user", x="env.horizon"),),
+    claims=[
+        Claim(
+            f"{use.called}'s bits per user grow with the logarithm of the batch: 4.5 ± 1 more for eight times the "
+            f"users (T = {high:,}).",
+            Difference("bits_per_user", line(use, horizon=high), line(use, horizon=low)),
+            above=3.5, below=5.5,
+        )
+        for use in COUNTED
+        for low, high in itertools.pairwise(HORIZONS)
+    ],
+    quick={"runs": 5},
+)  # fmt: skip
 
-
-def _radius() -> Experiment:
-    lines = [DIST_DP, S10, CONCENTRATED, Component("CDP-SE", on="CentralDP-v0")]
-    return _declared(
-        "radius", "How often all estimates of a run stay within the radius of lemma 2, at p = .1", "lemma 2",
-        env=Component("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
-        agents=lines,
-        sweep={"agent.epsilon": (0.1, 1.0)},
-        runs=1000,
-        metrics=("covered", "regret"),
-        figures=(Figure(y="covered", x="agent.epsilon", log=""),),
-        claims=[
-            Claim(f"With probability at least 1 − 3p all estimates of {use.called} stay within β(b).",
-                  Value("covered", of=use), above=0.7)
-            for use in lines
-        ],
-        quick={"runs": 100},
-    )  # fmt: skip
+COVERED = [DIST_DP, S10, CONCENTRATED, Component("CDP-SE", on="CentralDP-v0")]
+RADIUS = _declared(
+    "radius", "How often all estimates of a run stay within the radius of lemma 2, at p = .1", "lemma 2",
+    env=Component("DistDP-v0", n_arms=10, means=EASY, horizon=100_000, confidence=0.1, permute_arms=False),
+    agents=COVERED,
+    sweep={"agent.epsilon": (0.1, 1.0)},
+    runs=1000,
+    metrics=("covered", "regret"),
+    figures=(Figure(y="covered", x="agent.epsilon", log=""),),
+    claims=[
+        Claim(f"With probability at least 1 − 3p all estimates of {use.called} stay within β(b).",
+              Value("covered", of=use), above=0.7)
+        for use in COVERED
+    ],
+    quick={"runs": 100},
+)  # fmt: skip
 
 
 EXPERIMENTS = (
@@ -248,7 +241,7 @@ EXPERIMENTS = (
     _scale("scale-1", 1.0),
     _declared(
         "fig4", "Trust models on easy instances, ε = .5 (and, of our own, two shufflers)", "figure 4",
-        agents=models(0.5),
+        agents=MODELS,
         sweep={},
         figures=(Figure(y="regret", per_time=True, since=1000),),
         metrics=("regret", "bits_per_user", "epsilon"),
@@ -265,6 +258,6 @@ EXPERIMENTS = (
             *_gain_claims("On ranking data (a made-up file)", (LTR_S10,), LTR_EPSILONS),
         ],
     ),
-    _bits(),
-    _radius(),
+    BITS,
+    RADIUS,
 )  # fmt: skip

@@ -10,15 +10,14 @@ from __future__ import annotations
 from hushbandits.bench.spec.claim import Claim, Ratio, Value
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Params
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 _ENV = Component(
     "FederatedNetwork-v0", n_arms=10, means=(0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.95), spread=0.01,
 )  # fmt: skip
 ARRAYS = "the authors' arrays"
 
-_declared = paper(
+_declared = paper.declaring(
     "demirel2022", "Demirel, Yıldırım & Tekin 2022",
     metrics=("total_regret", "regret", "honest_regret", "uploads"), runs=100,
     figures=(Figure(y="regret"),),
@@ -32,7 +31,7 @@ def _liars(reading: str, fraction: float) -> tuple[Component, ...]:
 
 def _matches(number: int, use: Component) -> Claim:
     return Claim(f"The total regret of {use.called} is about {number:,}.", Value("total_regret", use),
-                 **words.about(number), source=ARRAYS)  # fmt: skip
+                 **paper.about(number), source=ARRAYS)  # fmt: skip
 
 
 LINEAR, DOUBLING = (
@@ -60,9 +59,9 @@ EXPERIMENTS = (
             _matches(126_728, LINEAR),
             _matches(21_992, DOUBLING),
             Claim("Phases that double cost far less than phases of one length.",
-                  Ratio("total_regret", DOUBLING, LINEAR), **words.MUCH_LESS, source=ARRAYS),
+                  Ratio("total_regret", DOUBLING, LINEAR), **paper.MUCH_LESS, source=ARRAYS),
             Claim("A median costs far less than an average does.", Ratio("total_regret", LINEAR, AVERAGE),
-                  **words.MUCH_LESS, origin="reading"),  # of another average
+                  **paper.MUCH_LESS, origin="reading"),  # of another average
         ],
     ),
     *(
@@ -80,7 +79,7 @@ EXPERIMENTS = (
         claims=[
             *(_matches(number, use) for use, number in zip(MAPPED.values(), (20_728, 39_210, 70_079), strict=True)),
             *(Claim(f"{better.called} has less regret than {worse.called}.",
-                    Ratio("total_regret", better, worse), **words.LESS, source=ARRAYS)
+                    Ratio("total_regret", better, worse), **paper.LESS, source=ARRAYS)
               for better, worse in zip([*MAPPED.values()][:2], [*MAPPED.values()][1:], strict=True)),
         ],
     ),

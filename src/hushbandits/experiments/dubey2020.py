@@ -17,8 +17,7 @@ from hushbandits.agents import dubey2020_theory as theory
 from hushbandits.bench.spec.claim import Claim, Ratio, Value, line
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Array, Params, UniformMeans
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 from hushbandits.registry import make_batched
 
 SMALL = {"env.n_agents": 50, "env.edge_probability": 0.2}
@@ -90,7 +89,9 @@ UNAWARE = Component(
 )
 
 
-_declared = paper("dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 10, **SMALL})
+_declared = paper.declaring(
+    "dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 10, **SMALL}
+)
 
 ROUNDINGS = ("floor(diameter/2)", "ceil(diameter/2)")
 #: Section 5 has Bernoulli arms; the other laws, which have tails to trim, are ours.
@@ -126,7 +127,7 @@ FIGURE_1A = _declared(
             Claim(
                 f"Private-UCB does significantly better than {alone.name} alone.",
                 Ratio("regret", PRIVATE, alone),
-                **words.MUCH_LESS,
+                **paper.MUCH_LESS,
             )
             for alone in (ALONE, PRIVATE_ALONE)
         ),
@@ -134,7 +135,7 @@ FIGURE_1A = _declared(
             Claim(
                 f"Private-UCB does worse than its non-private version, γ = {max_hops}.",
                 Ratio("regret", PRIVATE, OPEN, at={"env.max_hops": [max_hops]}),
-                **words.MORE,
+                **paper.MORE,
                 origin="reading",
             )
             for max_hops in ROUNDINGS
@@ -154,11 +155,11 @@ FIGURE_1B = _declared(
                bounds={"theorem, median instance": f"{__name__}:byzantine_bound"}),
     ),
     claims=[
-        *_by_law("The byzantine-proof algorithm is a large improvement on UCB1", BYZANTINE, ALONE, words.MUCH_LESS),
-        *_by_law("Without contamination it does better", CLEAN, BYZANTINE, words.LESS),
+        *_by_law("The byzantine-proof algorithm is a large improvement on UCB1", BYZANTINE, ALONE, paper.MUCH_LESS),
+        *_by_law("Without contamination it does better", CLEAN, BYZANTINE, paper.LESS),
         Claim(
             "Much of that is the smaller radius: a plain mean under it, too, has less than half of UCB1's regret.",
-            Ratio("regret", PLAIN, ALONE), **words.MUCH_LESS, origin="own",
+            Ratio("regret", PLAIN, ALONE), **paper.MUCH_LESS, origin="own",
         ),
     ],
     quick={"runs": 10, **SMALL, "env.horizon": 1000},
@@ -180,7 +181,7 @@ OUTLIERS = _declared(
     figures=(Figure(y="regret", log="xy", by="env.location"),),
     claims=[
         Claim("Far outliers ruin the plain mean, not the trimmed one.",
-              Ratio("regret", "trimmed", "plain mean", at={"env.location": [10.0]}), **words.MUCH_LESS),
+              Ratio("regret", "trimmed", "plain mean", at={"env.location": [10.0]}), **paper.MUCH_LESS),
     ],
 )  # fmt: skip
 
@@ -205,8 +206,8 @@ OVERESTIMATE = _declared(
         claim
         for epsilon in TOO_MUCH
         for sentence, region in (
-            ("the performance remains unchanged", words.MATCHES),
-            ("there is no degradation in performance", words.NO_WORSE),
+            ("the performance remains unchanged", paper.MATCHES),
+            ("there is no degradation in performance", paper.NO_WORSE),
         )
         for claim in _by_law(f"If ϵ is overestimated {epsilon / CONTAMINATION:.0f} times, {sentence}",
                              _informed(epsilon), _informed(CONTAMINATION), region, BETA)
@@ -218,10 +219,10 @@ def _life_claims(use: Component) -> list[Claim]:
     silent, near, far = (line(use, graph="erdos-renyi", max_hops=max_hops) for max_hops in (0, 1, 3))
     return [
         Claim(f"{use.name}: regret falls sharply from γ = 1 to the diameter.", Ratio("regret", far, near),
-              **words.MUCH_LESS),
+              **paper.MUCH_LESS),
         Claim(f"{use.name}: at the diameter it matches the optimal one, that of a complete graph.",
-              Ratio("regret", far, line(use, graph="complete", max_hops=1)), **words.MATCHES),
-        Claim(f"{use.name}: without communication it is the worst.", Ratio("regret", silent, near), **words.MORE,
+              Ratio("regret", far, line(use, graph="complete", max_hops=1)), **paper.MATCHES),
+        Claim(f"{use.name}: without communication it is the worst.", Ratio("regret", silent, near), **paper.MORE,
               origin="own"),  # the paper begins at γ = 1
     ]  # fmt: skip
 

@@ -17,8 +17,7 @@ from hushbandits.agents import howson2024_theory as theory
 from hushbandits.bench.spec.claim import Claim, Difference, Origin, Ratio, Slope, Value, line
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Array, Params
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 PAPER = "Howson et al. 2024"
 GRAPHS, SIZES, LARGEST, HORIZON = ("cycle", "grid", "star"), (16, 64, 100, 144), 196, 10_000
@@ -87,7 +86,7 @@ _panels = partial(
     Figure, y="regret", log="xy", band="quantiles", bounds={"theorem 1, QuACK-UCB": f"{__name__}:theorem_1"}
 )
 _delayed = partial(Component, "CoopNetwork-v0", means=MEANS, horizon=HORIZON, permute_arms=True)
-_declared = paper(
+_declared = paper.declaring(
     "howson2024", PAPER,
     agents=AGENTS,
     runs=100,
@@ -99,33 +98,13 @@ _declared = paper(
 def _thompson(graph: str, source: str) -> list[Claim]:
     if graph != "star":
         return [Claim(f"On a {graph} QuACK-TS is competitive with Dec-TS at all sizes.", Ratio("regret", TS, DEC_TS),
-                      **words.NO_WORSE, source=source)]  # fmt: skip
+                      **paper.NO_WORSE, source=source)]  # fmt: skip
     smallest, *larger = SIZES
     return [
         Claim("QuACK-TS is competitive with Dec-TS on the smallest star.",
-              Ratio("regret", TS, DEC_TS, at={"env.n_agents": [smallest]}), **words.NO_WORSE, source=source),
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": [smallest]}), **paper.NO_WORSE, source=source),
         Claim("On larger stars QuACK-TS achieves smaller group regret than Dec-TS.",
-              Ratio("regret", TS, DEC_TS, at={"env.n_agents": larger}), **words.LESS, source=source),
-    ]  # fmt: skip
-
-
-def _scales(graph: str) -> list[Claim]:
-    # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.  On
-    # cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
-    return [
-        Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
-              Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6",
-              origin=_whose(over))
-        for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)
-    ]  # fmt: skip
-
-
-def _widens(graph: str) -> list[Claim]:
-    """Return the claims that QuACK-UCB's gap to its peers grows with M on a cycle; none for other graphs."""
-    return [
-        Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
-              Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
-        for peer in PEERS if graph == "cycle"
+              Ratio("regret", TS, DEC_TS, at={"env.n_agents": larger}), **paper.LESS, source=source),
     ]  # fmt: skip
 
 
@@ -137,12 +116,19 @@ def _sizes(number: int, graph: str) -> Experiment:
         figures=(_panels(by="env.n_agents"),),
         claims=[
             *(Claim(f"On a {graph} QuACK-UCB outperforms {peer.called} at all sizes.", Ratio("regret", QUACK, peer),
-                    **words.LESS, origin=_whose(peer)) for peer in PEERS if peer is not PUBLISHED),
+                    **paper.LESS, origin=_whose(peer)) for peer in PEERS if peer is not PUBLISHED),
             Claim(f"On a {graph} QuACK-UCB outperforms {PUBLISHED.called} from 64 agents on.",
-                  Ratio("regret", QUACK, PUBLISHED, at={"env.n_agents": SIZES[1:]}), **words.LESS),
-            *_widens(graph),
+                  Ratio("regret", QUACK, PUBLISHED, at={"env.n_agents": SIZES[1:]}), **paper.LESS),
+            *(Claim(f"On a cycle the gap between QuACK-UCB and {peer.called} increases with M.",
+                    Slope("regret", of=peer, over=QUACK, along="env.n_agents"), above=0, origin=_whose(peer))
+              for peer in PEERS if graph == "cycle"),
             *_thompson(graph, source),
-            *_scales(graph),
+            # Judged here and not in figure 6, whose cells are these and those of figure 2: they would be played twice.
+            # On cycles figure 3 says the same of QuACK-UCB, as a gap that increases.
+            *(Claim(f"On a {graph} {of.name} scales better with M than {over.called}.",
+                    Slope("regret", of=of, over=over, along="env.n_agents"), below=0, source=f"{PAPER}, figure 6",
+                    origin=_whose(over))
+              for of in (TS, DEC_TS, *([] if graph == "cycle" else [QUACK])) for over in (COOP, PUBLISHED, DDUCB)),
             *(_under(graph, m, {"env.n_agents": [m]}) for m in SIZES),
         ],
         quick={"runs": 10, "env.n_agents": (16, 64), "env.horizon": 500},
@@ -155,14 +141,14 @@ FIGURE_2 = _declared(
     figures=(_panels(by="env.graph"),),
     claims=[
         *(Claim(f"On the {graph} of 196 agents QuACK-UCB significantly outperforms {peer.called}.",
-                Ratio("regret", line(QUACK, graph=graph), line(peer, graph=graph)), **words.MUCH_LESS,
+                Ratio("regret", line(QUACK, graph=graph), line(peer, graph=graph)), **paper.MUCH_LESS,
                 origin=_whose(peer))
           for graph in GRAPHS for peer in PEERS),
         *(Claim(f"On the {graph} of 196 agents QuACK-TS is competitive with Dec-TS.",
-                Ratio("regret", line(TS, graph=graph), line(DEC_TS, graph=graph)), **words.NO_WORSE)
+                Ratio("regret", line(TS, graph=graph), line(DEC_TS, graph=graph)), **paper.NO_WORSE)
           for graph in ("cycle", "grid")),
         Claim("On the star of 196 agents QuACK-TS performs significantly better than Dec-TS.",
-              Ratio("regret", line(TS, graph="star"), line(DEC_TS, graph="star")), **words.MUCH_LESS),
+              Ratio("regret", line(TS, graph="star"), line(DEC_TS, graph="star")), **paper.MUCH_LESS),
         *(_under(graph, LARGEST, {"env.graph": [graph]}) for graph in GRAPHS),
     ],
 )  # fmt: skip
@@ -178,7 +164,7 @@ SMALLER = _declared(
     figures=(_panels(by="env.graph", x="env.n_agents", bounds={}),),
     claims=[
         Claim(f"On a {graph} of {m} QuACK-UCB outperforms {PUBLISHED.called}.",
-              Ratio("regret", QUACK, PUBLISHED, at={"env.graph": [graph], "env.n_agents": [m]}), **words.LESS,
+              Ratio("regret", QUACK, PUBLISHED, at={"env.graph": [graph], "env.n_agents": [m]}), **paper.LESS,
               origin="reading")
         for graph in ("cycle", "grid") for m in FEW
     ],
@@ -218,12 +204,12 @@ FIGURE_7 = _declared(
         for graph in ("cycle", "grid")
         for claim in (
             Claim(f"Heavy tails, {graph}: with one leader CMP-UCB outperforms QuACK.",
-                  Ratio("regret", _led(1), ROBUST, at={"env.graph": [graph]}), **words.LESS),
+                  Ratio("regret", _led(1), ROBUST, at={"env.graph": [graph]}), **paper.LESS),
             # At the largest such γ, at which a leader hears most.
             Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(2).label}.",
-                  Ratio("regret", ROBUST, _led(2), at={"env.graph": [graph]}), **words.LESS, origin="reading"),
+                  Ratio("regret", ROBUST, _led(2), at={"env.graph": [graph]}), **paper.LESS, origin="reading"),
             Claim(f"Heavy tails, {graph}: QuACK performs better than {_led(4).label}.",
-                  Ratio("regret", ROBUST, _led(4), at={"env.graph": [graph]}), **words.LESS),
+                  Ratio("regret", ROBUST, _led(4), at={"env.graph": [graph]}), **paper.LESS),
         )
     ],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
@@ -247,7 +233,7 @@ def _two_leaders(graph: str, m: int, gammas: range) -> Experiment:
         figures=(Figure(y="regret", x="CMP-UCB.gamma"),),
         claims=[
             Claim(f"Heavy tails, {graph} of {m}: QuACK performs better than {LED.label}, {which} γ that gives two.",
-                  Ratio("regret", ROBUST, LED, at=at), **words.LESS, origin="reading")
+                  Ratio("regret", ROBUST, LED, at=at), **paper.LESS, origin="reading")
             for which, at in (("at every", {}), ("at the smallest", {"CMP-UCB.gamma": [gammas[0]]}))
         ],
     )  # fmt: skip
@@ -271,12 +257,12 @@ RADIUS = _declared(
     figures=(_panels(by="env.graph", bounds={}),),
     claims=[
         *(Claim(f"Under the radius of coop-UCB, QuACK-UCB has less regret than {coop.called}.",
-                Ratio("regret", AS_COOP, coop), **words.LESS) for coop in (COOP, PUBLISHED)),
+                Ratio("regret", AS_COOP, coop), **paper.LESS) for coop in (COOP, PUBLISHED)),
         *(Claim(f"Under the radius of QuACK-UCB, {coop.called} has more regret than QuACK-UCB.",
-                Ratio("regret", under, QUACK), **words.MORE)
+                Ratio("regret", under, QUACK), **paper.MORE)
           for coop, under in ((COOP, AS_QUACK), (PUBLISHED, PUBLISHED_AS_QUACK))),
         Claim("The smaller radius alone takes a considerable part of QuACK-UCB's regret.",
-              Ratio("regret", AS_COOP, QUACK), **words.CONSIDERABLY_LESS),
+              Ratio("regret", AS_COOP, QUACK), **paper.CONSIDERABLY_LESS),
     ],
 )  # fmt: skip
 
@@ -338,7 +324,7 @@ PRIVATE = _declared(
     sweep={"env.n_agents": (16, 64)},
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over LDP-UCB-L has far less regret than the agents alone.",
-                  Ratio("regret", "QuACK-LDP-UCB-L", "LDP-UCB-L"), **words.MUCH_LESS)],
+                  Ratio("regret", "QuACK-LDP-UCB-L", "LDP-UCB-L"), **paper.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 500},
 )  # fmt: skip
 
@@ -349,7 +335,7 @@ DUELS = _declared(
     sweep={"env.n_agents": (16, 64)},
     figures=(_panels(by="env.n_agents", bounds={}),),
     claims=[Claim("QuACK over relative UCB has far less regret than the agents alone.",
-                  Ratio("regret", "QuACK-RUCB", "RUCB"), **words.MUCH_LESS)],
+                  Ratio("regret", "QuACK-RUCB", "RUCB"), **paper.MUCH_LESS)],
     quick={"runs": 10, "env.n_agents": (16,), "env.horizon": 300},
 )  # fmt: skip
 

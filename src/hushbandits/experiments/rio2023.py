@@ -13,8 +13,7 @@ from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.best_arm.elimination import confidence_under_loss
 from hushbandits.core import Array, Params
 from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 AGENTS = (64, 128, 256, 512, 1024)
 QUICK = {"env.n_agents": (64, 128, 256)}
@@ -80,10 +79,10 @@ def _epsilon_claims() -> list[Claim]:
     small, large = DP_LINES[:2], DP_LINES[1:]
     cost, stable = "There is a significant increase from ε = .1 to .05", "From ε = .25 to .1 they are relatively stable"
     return [
-        Claim(f"{cost} (means, every N).", Ratio("rounds", *small), **words.CLEARLY_MORE),
-        Claim(f"{stable} (means, every N).", Ratio("rounds", *large), **words.LITTLE),
-        Claim(f"{cost} (medians, N ≥ 256).", Ratio("rounds", *small, **own), **words.CLEARLY_MORE, origin="reading"),
-        Claim(f"{stable} (medians, N ≥ 256).", Ratio("rounds", *large, **own), **words.LITTLE, origin="reading"),
+        Claim(f"{cost} (means, every N).", Ratio("rounds", *small), **paper.CLEARLY_MORE),
+        Claim(f"{stable} (means, every N).", Ratio("rounds", *large), **paper.LITTLE),
+        Claim(f"{cost} (medians, N ≥ 256).", Ratio("rounds", *small, **own), **paper.CLEARLY_MORE, origin="reading"),
+        Claim(f"{stable} (medians, N ≥ 256).", Ratio("rounds", *large, **own), **paper.LITTLE, origin="reading"),
     ]
 
 
@@ -97,16 +96,16 @@ def _figure_1_claims() -> list[Claim]:
     for use in METHODS:
         claims += [
             Claim(f"{use.label} needs fewer rounds than Independent at every N.", Ratio("rounds", use, INDEPENDENT),
-                  **words.LESS),
+                  **paper.LESS),
             Claim(f"{use.label} scales better with N than Independent.",
                   Slope("rounds", use, INDEPENDENT, along="env.n_agents"), below=0),
             Claim(f"Central is much faster than {use.label} at every N.", Ratio("rounds", CENTRAL, use),
-                  **words.MUCH_LESS),
+                  **paper.MUCH_LESS),
         ]  # fmt: skip
     claims += _epsilon_claims()
     claims += [
         Claim(f"ξ = {high:g} is faster than ξ = {low:g}.", Ratio("rounds", corrupted(high), corrupted(low)),
-              **words.LESS)
+              **paper.LESS)
         for low, high in itertools.pairwise(XIS)
     ]  # fmt: skip
     return claims
@@ -120,7 +119,7 @@ PANELS = tuple(
 
 
 P1, P2 = (Component("DPMASE-v0", problem=problem, permute_arms=True) for problem in ("P1", "P2"))
-_declared = paper(
+_declared = paper.declaring(
     "rio2023", "Rio et al. 2023",
     env=P1,
     sweep={"env.n_agents": AGENTS},
@@ -147,7 +146,7 @@ def _eta_sweep(name: str, problem: str) -> Experiment:
 
 def _beta_claims() -> list[Claim]:
     return [
-        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", Ratio("rounds", one, other), **words.MORE)
+        Claim(f"Rounds grow as β falls: {one.label} against {other.label}.", Ratio("rounds", one, other), **paper.MORE)
         for one, other in itertools.pairwise(BETA_LINES)
     ]
 
@@ -158,7 +157,7 @@ def _distribution_claims() -> list[Claim]:
         power, uniform = (line(use, agent_distribution=p) for p in ("power", "uniform"))
         claims += [
             Claim(f"{use.label} is much faster when P(n) ∝ n^(−0.8) than when P is uniform.",
-                  Ratio("rounds", power, uniform), **words.MUCH_LESS),
+                  Ratio("rounds", power, uniform), **paper.MUCH_LESS),
             Claim(f"{use.label} loses no accuracy there: still at most δ of the runs return a wrong arm.",
                   Value("correct", of=power), above=0.95),
         ]  # fmt: skip

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from hushbandits.bench.spec.claim import Claim, Ratio, line
 from hushbandits.bench.spec.experiment import Component, Figure
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 FED1 = Component("Fed1-UCB")
 #: Ten arms; the best leads by .02.
 MEANS = (0.7, 0.71, 0.72, 0.73, 0.74, 0.75, 0.76, 0.765, 0.77, 0.79)
 
-_declared = paper("shi2021", "Shi & Shen 2021", runs=100, quick={"env.horizon": 100_000, "runs": 10})
+_declared = paper.declaring("shi2021", "Shi & Shen 2021", runs=100, quick={"env.horizon": 100_000, "runs": 10})
 
 EXPERIMENTS = (
     _declared(
@@ -29,7 +28,7 @@ EXPERIMENTS = (
         claims=[
             Claim(f"The order of the regret does not depend on the number of clients: with {m}, costs of communication "
                   f"included, it is level with that of one client.",
-                  Ratio("total_regret", line(FED1, n_agents=m), line(FED1, n_agents=1)), **words.LITTLE)
+                  Ratio("total_regret", line(FED1, n_agents=m), line(FED1, n_agents=1)), **paper.LITTLE)
             for m in (5, 10)
         ],
     ),

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from hushbandits.bench.spec.claim import Claim, Ratio
 from hushbandits.bench.spec.experiment import Component, Figure
-from hushbandits.experiments import _words as words
-from hushbandits.experiments._paper import paper
+from hushbandits.experiments import _paper as paper
 
 RESILIENT, UCB1 = Component("Resilient-UCB"), Component("Resilient-UCB", label="UCB1", f=10)
 ATTACKS = {attack: (Component("FalseMeans", attack=attack, fraction=0.1),) for attack in ("zero", "swap")}
 
-_declared = paper("zhu2023", "Zhu et al. 2023", runs=50, quick={"env.horizon": 2000, "runs": 10})
+_declared = paper.declaring("zhu2023", "Zhu et al. 2023", runs=50, quick={"env.horizon": 2000, "runs": 10})
 
 
 def _claims(attack: str) -> list[Claim]:
@@ -22,9 +21,9 @@ def _claims(attack: str) -> list[Claim]:
     stated = {"zero": "which says 0 of every arm", "swap": "which says that the second arm is best"}[attack]
     return [
         Claim(f"Beside an agent {stated}, an honest agent's regret is less than UCB1's.",
-              Ratio("honest_regret", resilient, alone), **words.LESS),
+              Ratio("honest_regret", resilient, alone), **paper.LESS),
         Claim(f"Beside an agent {stated}, the largest regret of an honest agent is less than the largest with UCB1.",
-              Ratio("honest_most", resilient, alone), **words.LESS, origin="reading"),
+              Ratio("honest_most", resilient, alone), **paper.LESS, origin="reading"),
     ]  # fmt: skip
 
 

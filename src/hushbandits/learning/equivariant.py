@@ -15,6 +15,7 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.distributions import Distribution
 from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.torch_layers import create_mlp
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
@@ -88,17 +89,11 @@ class _Nets(nn.Module):
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
         super().__init__()
         self._shape = shape
-        self.policy_net, self.value_net = (self._stack(shape[1], widths, activation) for _ in range(2))
+        self.policy_net, self.value_net = (
+            nn.Sequential(*create_mlp(shape[1], -1, widths, activation)) for _ in range(2)
+        )
         self.latent_dim_pi = widths[-1] if widths else shape[1]
         self.latent_dim_vf = 2 * self.latent_dim_pi
-
-    @staticmethod
-    def _stack(before: int, widths: list[int], activation: type[nn.Module]) -> nn.Sequential:
-        layers: list[nn.Module] = []
-        for width in widths:
-            layers += [nn.Linear(before, width), activation()]
-            before = width
-        return nn.Sequential(*layers)
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return self.forward_actor(features), self.forward_critic(features)

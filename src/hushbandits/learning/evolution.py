@@ -15,6 +15,7 @@ from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices
 from hushbandits.core import Array, Streams, integer, real, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
+from hushbandits.core.utils import extra
 from hushbandits.learning.models import mixed, widths_of
 from hushbandits.learning.record import Score, earned
 
@@ -53,10 +54,9 @@ class Evolution:
     def __init__(
         self, rows: Rows, seed: int, *, sigma: float = 0.3, population: int | None = None, net_arch: Sequence[int] = ()
     ):
-        try:
+        with extra("es"):
             import cma
-        except ImportError as error:
-            raise ImportError(f"--algo es needs cma: pip install 'hushbandits[es]' ({error})") from None
+
         self._rows, self._seed, self.steps, self._generation = rows, seed, 0, 0
         setting, space = rows.core.setting, rows.task.action_space
         if setting not in CHOICES or heads_of(space) != (choices(rows.task),):

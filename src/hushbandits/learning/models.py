@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hushbandits.baselines.sb3_model import weights_of
+from hushbandits.baselines.sb3 import weights_of
 from hushbandits.core import Array, Params, choice, integer, shown
-from hushbandits.core.utils import words
+from hushbandits.core.utils import extra, words
 from hushbandits.learning.record import Score
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
         An unknown hyperparameter, or an invalid value.
     """
     kind = MODELS[algo]
-    try:
+    with extra("sb3"):
         cls = getattr(importlib.import_module(kind.module), kind.cls)
-    except ImportError as error:
-        raise ImportError(f"--algo {algo} needs {kind.module}: pip install 'hushbandits[sb3]' ({error})") from None
     given = {**kind.hyper, **hyper}
     policy: str | type = "MlpPolicy"
     if choice("algo.policy", given.pop("policy", "mlp"), ("mlp", "equivariant")) == "equivariant":

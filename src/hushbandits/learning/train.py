@@ -14,9 +14,9 @@ from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, learned, parts_of
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.spec.canonical import canonical, plain, thaw
-from hushbandits.bench.spec.parts import Component
+from hushbandits.bench.spec.parts import Component, thaw
 from hushbandits.core import Params, Wrapper, choice, integer, shown
+from hushbandits.core.random.seed_text import canonical, plain
 from hushbandits.core.task import EARNED
 from hushbandits.learning.evolution import Evolution
 from hushbandits.learning.models import MODELS, Gradient, logs_of

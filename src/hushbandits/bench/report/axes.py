@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["COLOURS", "MUTED", "Panel", "draw", "finish", "panels", "short", "style", "wrapped"]
-
 _MOST = 12  # lines per panel
 #: Distinguishable to colour-blind readers (after Okabe & Ito 2008).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b5508f", "#b07d00", "#3d9bd1", "#6b5fb5", "#7a7a7a")

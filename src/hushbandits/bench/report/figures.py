@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
-__all__ = ["FORMATS", "Picture", "compose", "drawn", "inline", "keys", "pictures"]
-
 #: Formats of a file with their metadata: the program, and no date, so that equal numbers give equal bytes.
 FORMATS: dict[str, Params] = {
     "png": {"dpi": 160, "metadata": {"Software": MAKER}},
@@ -46,10 +44,7 @@ _SHEET = Path(__file__).parent / "templates" / "figures.mplstyle"
 
 
 class Picture(Canvas):
-    """A Matplotlib figure with constrained layout that renders in a notebook."""
-
-    def __init__(self, **how: object):
-        super().__init__(layout="constrained", **how)  # type: ignore[arg-type]
+    """A Matplotlib figure that renders in a notebook."""
 
     def save(self, path: Path | str) -> Path:
         """Write the figure to a file, without a date; the suffix gives the format, such as PNG, SVG or PDF."""
@@ -146,7 +141,7 @@ def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width:
     below = max(panel.xlabel.count("\n") for panel in shown)
     # Tick labels of a panel may be slanted, and a label may have several lines.
     high = 1.3 + 0.36 * width + 0.5 * any(panel.words for panel in shown) + 0.17 * below
-    picture = Picture(figsize=(wide, rows * high))
+    picture = Picture(figsize=(wide, rows * high), layout="constrained")
     _grid(picture, shown, columns, int(width * 13))
     parts: list[Legend | Text] = [_legend(picture, keys(shown), "" if bare else _caption(shown))]
     if title and not bare:

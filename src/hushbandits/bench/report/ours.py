@@ -7,8 +7,6 @@ from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError
 
-__all__ = ["MAKER", "PAGE", "check_ours"]
-
 #: The creator in the metadata of a figure.
 MAKER = "hushbandits"
 #: The page of a results folder.

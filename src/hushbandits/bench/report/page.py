@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from hushbandits.bench.report import compared
+from hushbandits.bench.report import tables
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures
-from hushbandits.bench.report.tables import Value, columns, summaries, written
+from hushbandits.bench.report.tables import Value
 from hushbandits.bench.runner.configuration import Configuration, configurations, noted
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.spec.canonical import plain
 from hushbandits.bench.spec.catalog import bounds
 from hushbandits.bench.spec.claim import ORIGINS
 from hushbandits.bench.spec.experiment import Experiment
@@ -23,10 +22,9 @@ from hushbandits.bench.spec.vocabulary import place, symbol
 from hushbandits.bench.stats.intervals import RAREST
 from hushbandits.bench.stats.pairs import comparisons
 from hushbandits.bench.stats.verdicts import ALPHA, judge, sentence, tally, together
+from hushbandits.core.random.seed_text import plain
 from hushbandits.core.utils.files import replacing
 from hushbandits.guarantee_table import HEADS
-
-__all__ = ["UNTOLD", "guarantees", "write"]
 
 _MOST = 400  # cells per table
 #: Guarantees of a line for which the folder has none.
@@ -56,7 +54,7 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
         loader=PackageLoader("hushbandits.bench.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    env.filters |= {"written": written, "kinds": _kinds, "key": _key, "several": _several}
+    env.filters |= {"written": tables.written, "kinds": _kinds, "key": _key, "several": _several}
     trusted = bounds() if trusted is None else trusted
     sessions = store.sessions()
     gone = {key: why for session in sessions for key, why in session.get("skipped", {}).items()} | store.skipped
@@ -149,22 +147,22 @@ def _results(lines: Sequence[Configuration], experiment: Experiment) -> Table:
     swept = list(experiment.sweep)
     rows: list[list[Value]] = [
         [row.cell.line, *(_cell(row.cell.point[p]) for p in swept), row.label, row.runs, *row.numbers]
-        for row in summaries(lines[:_MOST], experiment.metrics)
+        for row in tables.summaries(lines[:_MOST], experiment.metrics)
     ]
     notes = [f"{len(lines) - _MOST:,} more cells: hushbandits.load_results(folder).table()."] * (len(lines) > _MOST)
     notes.append(
         "Means: Student’s interval; medians: order statistics; rates: Clopper–Pearson. "
         "Agents of one experiment face the same arms, graphs and rewards."
     )
-    return Table("Results", columns(swept), rows, (0, len(swept) + 1), notes if rows else ["No runs yet."])
+    return Table("Results", tables.columns(swept), rows, (0, len(swept) + 1), notes if rows else ["No runs yet."])
 
 
 def _comparison(lines: Sequence[Configuration], experiment: Experiment) -> Iterator[Table]:
     found = comparisons(lines, next(iter(experiment.metrics), ""))
     several = len(found) > 1
-    if body := [[*[one.where] * several, *row] for one in found for row in compared.rows(one)]:
-        heads = [*["at"] * several, *compared.heads(found[0].level)]
-        yield Table("Lines against each other", heads, body, range(2 + several), compared.notes(found))
+    if body := [[*[one.where] * several, *row] for one in found for row in tables.rows(one)]:
+        heads = [*["at"] * several, *tables.heads(found[0].level)]
+        yield Table("Lines against each other", heads, body, range(2 + several), tables.notes(found))
 
 
 def _cell(value: object) -> Value:

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.spec.canonical import canonical
 from hushbandits.bench.spec.experiment import Cell, Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.bench.stats import quantile_band, summary
 from hushbandits.core import Array
 from hushbandits.core.metric import Metric
+from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import imported, words
-
-__all__ = ["Series", "figures", "panelled", "series"]
 
 _LOG = logging.getLogger("hushbandits")
 

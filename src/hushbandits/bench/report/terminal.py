@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["escape", "print_table", "printable"]
-
 
 def printable(text: object) -> str:
     """Return a text in which control characters are replaced by their code points.

@@ -9,18 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hushbandits.bench.runner.batch import Batch, Failed
+from hushbandits.bench.runner.batch import Batch, Failed, batches
 from hushbandits.bench.runner.check import afford
-from hushbandits.bench.runner.options import RunOptions
-from hushbandits.bench.runner.plan import batches
+from hushbandits.bench.runner.options import RunOptions, progress_bar
 from hushbandits.bench.runner.pool import answers
-from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Store
 from hushbandits.core import shown
 from hushbandits.core.utils import reach
-
-__all__ = ["Replay", "play_again"]
 
 #: Differences that are named one by one.
 _MOST = 10

@@ -6,15 +6,13 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.plan import missing
 from hushbandits.bench.runner.rows import Rows, Runs, digest_of, parsed
 from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.core import Params, shown
 from hushbandits.core.utils.files import ROOT
-
-__all__ = ["digests", "header", "read_archive"]
 
 _SUMS = "SHA256SUMS"
 

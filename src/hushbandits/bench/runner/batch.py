@@ -1,8 +1,9 @@
-"""The unit of work: one batch of runs of one agent in one env, and its results."""
+"""Batches of runs, the unit of work: how runs are divided into them, those with missing runs, and how one is played."""
 
 from __future__ import annotations
 
 import copy
+import re
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hushbandits.bench.runner.errors import RunError
-from hushbandits.bench.spec.experiment import Cell
+from hushbandits.bench.runner.store import Store
+from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.parts import Component
 from hushbandits.bench.spec.vocabulary import agree
-from hushbandits.core import Array, Params, integer
+from hushbandits.core import Array, Params, integer, shown
 from hushbandits.core.env import Env
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import begin, measured, record
@@ -113,6 +115,11 @@ class Batch:
             cell.checkpoints, cell.seed_text, seed, tuple(runs),
         )  # fmt: skip
 
+    def prepared(self) -> tuple[Env, Team]:
+        """Return a new env and a new team for the batch; errors are those of `prepare`."""
+        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
+        return prepare(self.env, self.agent, len(self.runs), self.env_params, self.params, wrappers)
+
     def play(self) -> Played:
         """Play the batch in this process, in parts if the team limits the number of runs, and return its metrics.
 
@@ -122,9 +129,8 @@ class Batch:
         curves : dict of (R, C) arrays
         times : (C,) array
         """
-        wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
         seeds = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
-        env, team = prepare(self.env, self.agent, len(seeds), self.env_params, self.params, wrappers)
+        env, team = self.prepared()
         points = sampled(self.checkpoints, env)
         curves = env.logged_metrics if points else ()
         asked = team.runs_at_once(EnvView(env))
@@ -158,3 +164,72 @@ def attempted(play: Callable[[], Played]) -> Reply:
         raise
     except (Exception, SystemExit) as error:
         return Failed("".join(traceback.format_exception(error)), error)
+
+
+# -- division into batches -------------------------------------------------------------------------------------------
+
+#: Runs of a batch: many enough to amortise a NumPy call, few enough to fit the caches.
+BATCH = 25
+#: Runs of a batch if an experiment has few cells, so that all cores have work.
+SMALL, FEW_CELLS = 10, 10
+
+#: Number of a shard, from 1, and number of shards.
+Shard = tuple[int, int]
+
+
+def parse_shard(text: str) -> Shard:
+    """Return ``(i, n)`` for the text ``"i/n"``, shard i of n.
+
+    Raises
+    ------
+    ValueError
+        The text is not a shard.
+
+    Examples
+    --------
+    >>> parse_shard("2/5")
+    (2, 5)
+    """
+    match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
+    if match and 1 <= int(match[1]) <= int(match[2]) <= 1_000_000:
+        return int(match[1]), int(match[2])
+    raise ValueError(f"shard={shown(text)} must read i/n with 1 ≤ i ≤ n ≤ 1,000,000, such as 2/5")
+
+
+def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tuple[Cell, range]]:
+    """Return the batches of `experiments` that belong to `shard`, each as a cell and its run numbers.
+
+    The runs of a cell are cut at multiples of one number.  If more runs are requested later, they extend the last batch
+    and add further ones.
+
+    Examples
+    --------
+    >>> from hushbandits.bench.spec.experiment import Component
+    >>> one = Experiment(name="one", title="One", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")], runs=23)
+    >>> [runs for _, runs in batches([one])], [runs for _, runs in batches([one], (2, 2))]
+    ([range(0, 10), range(10, 20), range(20, 23)], [range(10, 20)])
+    """
+    asked: dict[str, tuple[Cell, int, int]] = {}
+    for experiment in experiments:
+        cells = experiment.cells()
+        size = BATCH if len(cells) >= FEW_CELLS else SMALL
+        for cell in cells:
+            known = asked.get(cell.key, (cell, 0, size))
+            asked[cell.key] = known[0], max(known[1], experiment.runs), min(known[2], size)
+    i, n = shard
+    every = [
+        (cell, range(first, min(first + size, runs)))
+        for cell, runs, size in asked.values()
+        for first in range(0, runs, size)
+    ]
+    return every[i - 1 :: n]
+
+
+def missing(store: Store, shard: Shard = (1, 1)) -> list[Batch]:
+    """Return the batches of `shard` with a missing run, in the order of the declaration."""
+    done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
+    return [
+        Batch.of(cell, store.seed, runs)
+        for cell, runs in batches(store.experiments, shard)
+        if cell.key not in store.skipped and not done[cell.key].issuperset(runs)
+    ]

@@ -16,8 +16,6 @@ from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
 from hushbandits.guarantee_table import PrivacyReport
 
-__all__ = ["Configuration", "configurations", "noted", "recorded"]
-
 
 @dataclass(frozen=True, eq=False)
 class Configuration:

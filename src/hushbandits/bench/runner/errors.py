@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-__all__ = ["RunError", "StoreError", "unwritable"]
-
 
 class StoreError(RuntimeError):
     """Error raised if a results folder cannot be read or written; the message gives the reason and a remedy."""

@@ -1,15 +1,16 @@
-"""Options of a run: processes, progress, checkpoints, and tolerance of invalid cells."""
+"""Options of a run: processes, progress, checkpoints, and tolerance of invalid cells; and its progress bar."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from hushbandits.core import choice, integer, shown
 from hushbandits.core.utils import extra
-
-__all__ = ["BACKENDS", "RunOptions", "workers"]
 
 #: Backends with the package that each needs besides those of the harness.
 BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
@@ -66,10 +67,6 @@ class RunOptions:
         if package and importlib.util.find_spec(package) is None:
             raise ValueError(f"backend={self.backend!r} needs {package}: pip install 'hushbandits[{self.backend}]'")
 
-    def serial(self, tasks: int) -> bool:
-        """Return whether this process plays all `tasks` itself, without workers."""
-        return self.backend == "serial" or (self.backend is None and min(workers(self.jobs), tasks) <= 1)
-
 
 def workers(jobs: int) -> int:
     """Return the number of worker processes for the option `jobs`.
@@ -90,3 +87,36 @@ def workers(jobs: int) -> int:
         return integer("jobs", jobs, 1)
     except ValueError as error:
         raise ValueError(f"{error}, or -1 for one process per core") from None
+
+
+#: Updates a progress bar: ``bar(description=…)`` sets the current cell, ``bar(advance=…)`` adds finished runs.
+Bar = Callable[..., None]
+
+
+@contextmanager
+def progress_bar(total: int, shown: bool = True) -> Iterator[Bar]:
+    """Show a progress bar during the block, if stderr is a terminal: finished runs, time left, current cell.
+
+    Parameters
+    ----------
+    total : int
+        Number of runs.
+    shown : bool
+        Whether to show the bar.
+
+    Examples
+    --------
+    >>> with progress_bar(2) as bar:
+    ...     bar(description="UCB1, N = 4")
+    ...     bar(advance=2)
+    """
+    with extra("bench"):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = BarColumn(24), MofNCompleteColumn(), TextColumn("runs ·"), TimeRemainingColumn()
+    what = TextColumn("left · {task.description}", markup=False)
+    # A long cell may finish nothing for minutes: average the speed over a long window.
+    how = {"console": Console(stderr=True), "transient": True, "speed_estimate_period": 1800}
+    with Progress(*columns, what, disable=not (shown and sys.stderr.isatty()), **how) as bar:  # type: ignore[arg-type]
+        yield partial(bar.update, bar.add_task("", total=total))

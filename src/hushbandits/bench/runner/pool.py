@@ -19,8 +19,7 @@ import cloudpickle
 
 from hushbandits.bench.runner.batch import Batch, Failed, Played, Reply, attempted
 from hushbandits.bench.runner.errors import RunError
-from hushbandits.bench.runner.options import RunOptions, workers
-from hushbandits.bench.runner.progress import Bar
+from hushbandits.bench.runner.options import Bar, RunOptions, workers
 from hushbandits.bench.runner.sources import sent
 from hushbandits.core import Params
 from hushbandits.core.utils import extra, registry, source_digest
@@ -40,7 +39,8 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
     RunError
         The workers cannot be used.
     """
-    if options.serial(len(tasks)):
+    alone = options.backend is None and min(workers(options.jobs), len(tasks)) <= 1
+    if alone or options.backend == "serial":
         for task in tasks:
             bar(description=task.label)
             yield task, attempted(task.play)

@@ -18,8 +18,6 @@ from hushbandits.core.utils import extra
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Columns", "Rows", "Runs", "decoded", "digest_of", "encoded", "parsed"]
-
 _META = b"hushbandits"
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError, unwritable
 from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
-from hushbandits.bench.spec.canonical import canonical, plain
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Params, shown
 from hushbandits.core.metric import Metric
+from hushbandits.core.random.seed_text import canonical, plain
 from hushbandits.core.utils.files import replacing
 
 DECLARATION = "experiment.json"

@@ -19,8 +19,6 @@ from hushbandits.core import shown
 from hushbandits.core.utils import nearest, words
 from hushbandits.core.utils.registry import points
 
-__all__ = ["bounds", "family", "find", "modules", "plugged", "read_toml", "reasons"]
-
 
 @cache
 def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:

@@ -1,6 +1,6 @@
 """Claims of papers as data: a sentence, an effect computed from cells, and the claimed region.
 
-`hushbandits.bench.stats.procedures` estimates an effect and its interval; `hushbandits.bench.stats.verdicts` judges a
+`hushbandits.bench.stats.intervals` estimates an effect and its interval; `hushbandits.bench.stats.verdicts` judges a
 claim.
 """
 
@@ -12,8 +12,6 @@ from typing import ClassVar, Literal, Self
 
 from hushbandits.bench.spec.parts import Component, Part, check, checked_table
 from hushbandits.core import Params, choice, shown
-
-__all__ = ["EFFECTS", "ORIGINS", "Claim", "Difference", "Effect", "Line", "Origin", "Ratio", "Slope", "Value", "line"]
 
 #: A line of an experiment: one of its agents, its label, or ``{"agent": either, "env.max_hops": 2}`` to fix swept
 #: values too.

@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from hushbandits.bench.spec.canonical import canonical, world
 from hushbandits.bench.spec.claim import Claim, Line
 from hushbandits.bench.spec.parts import Component, Count, Figure, Part, check, plain_name
 from hushbandits.bench.spec.vocabulary import place, short, symbol
 from hushbandits.core import Params, shown
-from hushbandits.core.random.seed_text import seed_text
+from hushbandits.core.random.seed_text import canonical, path_of, seed_text, standing
 from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
-
-__all__ = ["Cell", "Component", "Experiment", "Figure"]
 
 
 @dataclass(frozen=True)
@@ -307,6 +304,39 @@ class Experiment(Part):
     def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
         """Return a copy of the experiment with `agents` added."""
         return replace(self, agents=(*self.agents, *Component.several("agents", tuple(agents))))
+
+
+def world(env: str | type, params: Params, paired: Collection[str] = (), seed_group: str = "") -> str:
+    """Return the part of a cell's key that describes the env and determines the seeds.
+
+    Parameters
+    ----------
+    env : str or class
+        A name, or a class, which is written as its ``"module:Class"``.
+    params : mapping
+        Parameters of the env.  A value without a plain form (a law defined in a script, a function, an infinite number)
+        is replaced by the name of its class, or by its name if it has one.
+    paired : collection of str
+        Parameters to leave out.
+    seed_group : str
+        A name that gives the runs other seeds.
+
+    Examples
+    --------
+    >>> world("CoopNetwork-v0", {"n_agents": 4.0, "max_hops": 2}, paired=["max_hops"])
+    '{"n_agents":4,"use":"CoopNetwork-v0"}'
+    >>> world("Mine-v0", {}, seed_group="fresh")
+    '{"of":{"use":"Mine-v0"},"seed_group":"fresh"}'
+    >>> world("Mine-v0", {"graph": max})
+    '{"graph":{"object":"builtins:max"},"use":"Mine-v0"}'
+    """
+    name = env if isinstance(env, str) else path_of(env)
+    stated: Params = {"use": name, **{k: v for k, v in params.items() if k not in paired}}
+    stated = {"seed_group": seed_group, "of": stated} if seed_group else stated
+    try:
+        return canonical(stated)
+    except TypeError:
+        return canonical(standing(stated))
 
 
 #: Fields that may be changed besides parameters.

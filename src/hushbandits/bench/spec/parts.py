@@ -1,4 +1,4 @@
-"""Parts of a declaration: dataclasses validated by msgspec, and the tables that represent them."""
+"""Parts of a declaration: dataclasses validated by msgspec, the tables that represent them, and `thaw` of a table."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from hushbandits.bench.spec.canonical import plain, thaw
-from hushbandits.core import Params, shown
+from hushbandits.core import Params, integer, shown
+from hushbandits.core.random.seed_text import CLASSES, plain
 from hushbandits.core.utils import extra, nearest
 
 if TYPE_CHECKING:
+    import networkx as nx
     from _typeshed import DataclassInstance
 
 with extra("bench"):
     import msgspec
 
-__all__ = ["Component", "Count", "Figure", "Part", "check", "checked_table", "plain_name"]
-
-
+_MOST_NODES = 100_000
 #: A non-empty text, and a positive count.
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -60,6 +59,47 @@ class Part:
         if not isinstance(given, (list, tuple)):
             raise ValueError(f"{key}={shown(given)} must be a list")
         return tuple(cls.read(f"{key}[{i}]", part) for i, part in enumerate(given))
+
+
+def thaw(value: object) -> Any:
+    """Return the object whose plain form is `value`, including distributions and graphs; number types may differ.
+
+    Examples
+    --------
+    >>> thaw({"rewards": {"Gaussian": {"sigma": 0.1}}})
+    {'rewards': Gaussian(sigma=0.1)}
+    """
+    if isinstance(value, list):
+        return [thaw(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((name, inner),) = value.items()
+        if name == "Graph":
+            return _graph(inner)
+        if name in CLASSES:
+            try:
+                return CLASSES[name](**inner)
+            except TypeError:
+                known = ", ".join(f.name for f in fields(CLASSES[name])) or "nothing"
+                raise ValueError(
+                    f"{name}={shown(inner)} must be a table whose only keys are the parameters of {name}: {known}"
+                ) from None
+    return {k: thaw(v) for k, v in value.items()}
+
+
+def _graph(inner: object) -> nx.Graph:
+    """Return the graph that `plain` wrote as `inner`, such as ``{"nodes": 3, "edges": [[0, 1], [1, 2]]}``."""
+    if not isinstance(inner, dict) or set(inner) != {"nodes", "edges"} or not isinstance(inner["edges"], list):
+        raise ValueError(f"Graph={shown(inner)} must be a table with nodes (a number) and edges (a list of pairs)")
+    import networkx as nx
+
+    graph = nx.empty_graph(integer("Graph: nodes", inner["nodes"], 1, _MOST_NODES))
+    for edge in inner["edges"]:
+        if not isinstance(edge, list) or len(edge) != 2:
+            raise ValueError(f"Graph: edge {shown(edge)} must be a pair of nodes")
+        graph.add_edge(*(integer(f"Graph: node of edge {shown(edge)}", v, 0, len(graph) - 1) for v in edge))
+    return graph
 
 
 @cache

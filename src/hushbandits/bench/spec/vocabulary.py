@@ -16,9 +16,6 @@ from hushbandits.core.metric import Metric
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import builtin_classes
 
-__all__ = ["PARAMETERS", "agree", "place", "shipped", "short", "smaller_is_better", "symbol", "words"]
-
-
 #: Parameters: the symbol beside a value, and the words along an axis.
 PARAMETERS = {
     "epsilon": ("ε", "privacy parameter ε"),

@@ -21,8 +21,6 @@ from hushbandits.bench.stats.intervals import UNBOUNDED
 from hushbandits.core import Array, affordable
 from hushbandits.core.metric import Metric
 
-__all__ = ["Compared", "Pair", "against", "comparisons", "swapped", "wins"]
-
 _RESAMPLES = 9_999
 _BYTES = 60.0 * 10_000  # memory of one run in one comparison
 

@@ -1,6 +1,6 @@
 """Verdicts on claims: the interval of an effect is compared with the region in which a paper places the effect.
 
-An effect is a statistic of runs, a difference or ratio of two, or a slope.  `procedures.PROCEDURES` chooses its
+An effect is a statistic of runs, a difference or ratio of two, or a slope.  `intervals.PROCEDURES` chooses its
 interval from the declaration (statistic and effect), never from the outcomes.
 
 Several claims are judged together (Bonferroni).  With m claims, a claim holds if its interval at level ``1 − .05/m``
@@ -17,17 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hushbandits.bench.runner.check import points
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.catalog import family
 from hushbandits.bench.spec.claim import ORIGINS, Claim, Effect, Origin, Value
 from hushbandits.bench.spec.experiment import Cell, Experiment
-from hushbandits.bench.spec.points import points
 from hushbandits.bench.stats import Interval, shown_interval
-from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum
-from hushbandits.bench.stats.procedures import contrast, estimate, procedure
+from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum, contrast, estimate, procedure
 from hushbandits.core import Array
-
-__all__ = ["ALPHA", "VERDICTS", "Finding", "Verdict", "counted", "judge", "sentence", "tally", "together"]
 
 #: Runs of a cell, with their values.
 _Rows = tuple[Array, Array]
