@@ -204,13 +204,6 @@ def make_wrapper(wrapper: str | type[Wrapper], /, **kwargs: object) -> Wrapper:
     return WRAPPERS.find(wrapper).build(Wrapper, f"wrapper {title(wrapper)}", kwargs)
 
 
-def known_wrappers(wrappers: Sequence[AnyWrapper]) -> tuple[Wrapper, ...]:
-    """Return `wrappers` as instances; a name or class is built with default parameters."""
-    if not isinstance(wrappers, (list, tuple)):
-        raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
-    return tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
-
-
 def make_batched(id: AnyEnv, /, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (), **kwargs: object) -> Env:
     """Return the batched env `id`, an `Env` that plays `runs` runs at once.
 
@@ -260,7 +253,9 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
     for name in given.keys() & {"runs", "wrappers"}:
         allowed = ", ".join(sorted({*_env_parameters(spec)} - {"runs", "wrappers"}))
         raise TypeError(f"env: {name}={shown(given[name])} is no parameter of {title(env_id)}; allowed are {allowed}")
-    entry, made = spec.load(), known_wrappers(wrappers)
+    if not isinstance(wrappers, (list, tuple)):
+        raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
+    entry, made = spec.load(), tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
     brought = {name: WRAPPERS.find(name) for name in spec.wrappers}
     known_to = {name: parameters(its) for name, its in brought.items()}
     taken = [p for its in known_to.values() for p in its]
