@@ -103,7 +103,11 @@ def accumulate(weights, pool, cumulative):
 @jit
 def draw_agent(cumulative, u):
     """Return the first agent whose cumulative weight exceeds ``u`` times the total; the agent's weight is positive."""
-    return np.searchsorted(cumulative, u * cumulative[-1], "right")
+    target = u * cumulative[-1]
+    guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
+    if cumulative[guess] > target and (guess == 0 or cumulative[guess - 1] <= target):
+        return guess
+    return np.searchsorted(cumulative, target, "right")
 
 
 @jit
