@@ -125,7 +125,7 @@ def lists(count: int, survivors: Iterable[int], dropped: Iterable[int]) -> bytes
 
 
 def parse_lists(body: bytes) -> tuple[int, list[int], list[int]]:
-    """Return the number of all survivors, the listed survivors and the listed dropped users."""
+    """Return three values: the number of all survivors, the listed survivors, and the listed dropped users."""
     numbers = np.frombuffer(body, ">u4").tolist() if len(body) % 4 == 0 else []
     if len(numbers) < 2 or numbers[1] > len(numbers) - 2:
         raise Abort(Fault.FORMAT, f"the body of {len(body)} bytes does not hold two lists")

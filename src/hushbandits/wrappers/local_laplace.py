@@ -29,7 +29,7 @@ def reports(env: World) -> Run | None:
 
 @lru_cache(maxsize=256)
 def _together(epsilon: float, quantization_levels: int | None, times: int, delta: float) -> float:
-    """Return the ε at δ to which `times` reports with Laplace noise compose."""
+    """Return the composed ε at δ of `times` reports, each with Laplace noise."""
     if quantization_levels is None:
         return composed_laplaces(np.array([epsilon]), delta, times)
     profile = divergence.discrete_laplace_profile(quantization_levels / epsilon, quantization_levels)
