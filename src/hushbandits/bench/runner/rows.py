@@ -49,7 +49,7 @@ class Runs:
         return cls(np.asarray(numbers, np.int64), ends, along)
 
     def long(self) -> list[tuple[str, Array, Array, Array]]:
-        """Return the rows, metric by metric: name, run numbers, times (NaN stands for the end of the run) and values."""
+        """Return for each metric its name, run numbers, times (NaN stands for the end) and values."""
         runs, nan = self.numbers, np.full(len(self.numbers), np.nan)
         ends = [(name, runs, nan, np.asarray(x, float)) for name, x in self.finals.items() if np.ndim(x) == 1]
         return ends + [
