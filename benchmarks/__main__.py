@@ -28,6 +28,8 @@ SCRIPTS = (
     "reasons",
     "archive",
     "vetting",
+    "outside",
+    "losses",
 )
 
 _HELP = """\

@@ -179,11 +179,8 @@ MECHANISMS = {
 }
 
 
-def audited(name, kind, f):
-    """Return the verdicts of one kind of check of a mechanism whose claim is false by the factor f; ``None``: no check.
-
-    They end at the first refutation.
-    """
+def fault(name, kind, f):
+    """Return ``module:Class`` of a mechanism whose claim is false by the factor f; ``None``: no check of this kind."""
     exact, other, base, fixed = MECHANISMS[name]
     build = exact if kind == "white box" else other
     if build is None:
@@ -192,8 +189,17 @@ def audited(name, kind, f):
     made.__name__ = made.__qualname__ = f"False{base.__name__}"
     made.__module__ = "vetting"
     setattr(sys.modules.setdefault("vetting", sys.modules[__name__]), made.__name__, made)
+    return f"vetting:{made.__name__}"
+
+
+def audited(name, kind, f):
+    """Return the verdicts of one kind of check of a mechanism whose claim is false by the factor f; ``None``: no check.
+
+    They end at the first refutation.
+    """
+    path = fault(name, kind, f)
     found = None
-    for check in checks([f"vetting:{made.__name__}"]):
+    for check in checks([path]) if path else ():
         if check.what == kind:
             found = found or []
             for verdict in check.run():
