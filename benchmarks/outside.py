@@ -134,7 +134,7 @@ def played(name, f, budget, kinds):
     if f is None:
         list(mutants())
     path = name if f is None else fault(name, "black box", f)
-    label = name.partition(":")[2] if f is None else name if f == 1 else f"{name}, f = {f:g}"
+    label = name if f is None or f == 1 else f"{name}, f = {f:g}"
     with Recorder().listening() as recorder:
         for check in checks([path], budget):
             for verdict in check.run() if check.what in kinds else ():

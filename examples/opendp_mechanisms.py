@@ -29,6 +29,17 @@ def gaussian(scale):
     return dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float), scale=scale)
 
 
+def converted(measurement, levels):
+    """Return the ε at δ to which OpenDP converts the zCDP of a Gaussian measurement."""
+    return dp.c.make_zCDP_to_approxDP(measurement).map(d_in=float(levels)).epsilon(DELTA)
+
+
+@lru_cache
+def calibrated(epsilon, levels):
+    """Return the smallest scale, in steps, of the Gaussian measurement with this ε."""
+    return dp.binary_search(lambda scale: converted(gaussian(scale), levels) <= epsilon, bounds=(1.0, 1e6))
+
+
 class Noise:
     """Draws of a measurement on zeros, in steps of 1/levels."""
 
@@ -102,15 +113,14 @@ class Laplace(hb.Wrapper):
 
 
 class Gaussian(Laplace):
-    """The same with OpenDP's discrete Gaussian noise; its (ε, δ) is converted from zCDP by OpenDP."""
+    """The same with OpenDP's discrete Gaussian noise, at the smallest scale for which OpenDP states this ε at δ."""
 
     @property
     def measurement(self):
-        return gaussian(self.levels / self.epsilon)
+        return gaussian(calibrated(self.epsilon, self.levels))
 
     def spent(self):
-        curve = dp.c.make_zCDP_to_approxDP(self.measurement).map(d_in=float(self.levels))
-        return curve.epsilon(DELTA), DELTA
+        return converted(self.measurement, self.levels), DELTA
 
     def claimed_guarantees(self, env):
         return super().claimed_guarantees(env)
