@@ -152,7 +152,7 @@ def row(label, records, answers):
     for head, bounds in answers.items():
         known = [(b / r["claimed"], b, r["claimed"]) for b, r in zip(bounds, records, strict=True) if b is not None]
         ratio, bound, claimed = max(known, default=(0.0, 0.0, 1.0))
-        cells.append(("–" if not known else f"{bound:.2f}") + ("" if claimed == 1 else f" of {claimed:.4g}"))
+        cells.append(("–" if not known else f"{bound:.2f}") + ("" if f"{claimed:.4g}" == "1" else f" of {claimed:.4g}"))
         if ratio > 1 + 1e-9:
             refuted.append(head)
     return f"| {label} | {' | '.join(cells)} | {'; '.join(refuted) or '–'} |", refuted
