@@ -1,6 +1,6 @@
 """ε of many releases of each mechanism, by our accounting and by dp-accounting's privacy losses.
 
-Run: ``python -m benchmarks losses`` (a minute): a table of docs/privacy/outside.md.  It needs dp-accounting.
+Run: ``python -m benchmarks losses`` (a minute of CPU time): a table of docs/privacy/outside.md.  It needs dp-accounting.
 
 Every mechanism has ε = 1.  Blocks of 100 users are composed by our ledger, and reports and releases on a graph by our
 privacy report.
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.privacy.laplace import release_counts
 from hushbandits.privacy.ledger import Ledger
 
 DELTA, TIMES, USERS = 1e-6, (10, 100), 100
@@ -96,8 +97,6 @@ def _flip(times):
 
 def _means(times):
     """Return the releases of one mean over a run of so many rounds, one after the other."""
-    from hushbandits.privacy.laplace import release_counts
-
     wrapper, whole = hb.make_wrapper("PrivateMeans", epsilon=1.0), pld().identity()
     for n in release_counts(1.0, wrapper.release_exponent, times).tolist():
         whole = whole.compose(pld().from_laplace_mechanism(float(n) ** (wrapper.release_exponent / 2)))
