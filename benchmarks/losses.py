@@ -1,6 +1,7 @@
 """ε of many releases of each mechanism, by our accounting and by dp-accounting's privacy losses.
 
-Run: ``python -m benchmarks losses`` (a minute of CPU time): a table of docs/privacy/outside.md.  It needs dp-accounting.
+Run: ``python -m benchmarks losses`` (a minute of CPU time): a table of docs/privacy/outside.md.  It needs
+dp-accounting.
 
 Every mechanism has ε = 1.  Blocks of 100 users are composed by our ledger, and reports and releases on a graph by our
 privacy report.
