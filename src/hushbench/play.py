@@ -94,7 +94,7 @@ def play(
     outcome = hb.run(experiments, out, seed=seed, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
-        raise Failed(f"{first}; all other runs are saved; choose the tasks of {agent.called} with --tasks")
+        raise Failed(f"{first}; complete batches are saved; use --tasks to leave out a task that {agent.called} cannot play")
     found: dict[str, tuple[Array, dict[str, Array]]] = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)

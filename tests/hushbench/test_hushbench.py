@@ -243,7 +243,7 @@ def test_an_agent_that_fails_is_shown_and_what_was_played_is_kept(here, capsys):
     )
     assert main(["bench", "--agents", "own_bad:Bad", "--tasks", "vote-small", "--jobs", "1"]) == 1
     said = capsys.readouterr().err
-    assert "act must return 3 bools as arms, not 0; all other runs are saved" in said
+    assert "act must return 3 bools as arms, not 0; complete batches are saved" in said
     assert said.count("\n") == 1
 
 
