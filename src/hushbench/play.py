@@ -88,13 +88,13 @@ def play(
     Raises
     ------
     Failed
-        The agent fails in some of its runs; all others are saved.
+        The agent fails in some of its runs; complete batches are saved.
     """
     experiments = [task.experiment(agent) for task in tasks]
     outcome = hb.run(experiments, out, seed=seed, shard=shard, options=options)
     if outcome.failures:
         first, *_ = str(outcome.failures[0]).splitlines()
-        raise Failed(f"{first}; complete batches are saved; use --tasks to leave out a task that {agent.called} cannot play")
+        raise Failed(f"{first}; complete batches are saved; --tasks leaves out what {agent.called} cannot play")
     found: dict[str, tuple[Array, dict[str, Array]]] = {}
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)
