@@ -25,7 +25,7 @@ from hushbandits.core.utils.files import replacing
 
 #: A paper's section of the page, and a row of its tables.
 _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
-_ROW = re.compile(r"^\| \**([a-z ]+?)\** \| (.*) \|$", re.M)
+_ROW = re.compile(rf"^\| (?:\**({'|'.join(VERDICTS)})\** \| )?(?!verdict \||claim \|)(.*) \|$", re.M)
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,9 @@ def _of_papers(counts: Iterable[Mapping[Origin, Counter[str]]]) -> Counter[str]:
 
 
 def _row(found: Reproduction, verdict: Verdict) -> str:
+    lead = {"holds": (), "does not hold": ("**does not hold**",)}.get(verdict.verdict, (verdict.verdict,))
     cells = (
-        f"**{verdict.verdict}**" if verdict.verdict == "does not hold" else verdict.verdict,
+        *lead,
         verdict.claim.sentence,
         _measured(verdict),
         verdict.region,
@@ -153,7 +154,7 @@ def _place(source: str, experiment: str) -> str:
 
 def rows(section: str) -> list[tuple[str, list[str]]]:
     """Return the verdict and the other cells of each row of claims in a section of the page."""
-    return [(verdict, cells.split(" | ")) for verdict, cells in _ROW.findall(section) if verdict in VERDICTS]
+    return [(verdict or "holds", cells.split(" | ")) for verdict, cells in _ROW.findall(section)]
 
 
 def _tally(section: str) -> dict[Origin, Counter[str]]:
