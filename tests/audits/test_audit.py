@@ -210,7 +210,7 @@ def test_the_command_line_says_what_failed(capsys, monkeypatch, tmp_path):
     for name, words in (
         ("mine:call", "must be a Wrapper, Env or Team"),
         ("mine:Nothing", "module 'mine' has no attribute 'Nothing'"),
-        ("mine:Needs", "needs arguments (key)"),
+        ("mine:Needs", "its arguments (key)"),
     ):
         assert main(["audit", name]) == 2
         assert words in capsys.readouterr().err

@@ -129,7 +129,7 @@ def test_a_promise_of_one_message_accuses_nobody_whose_messages_share_their_rand
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("AdaP-UCB", "an agent's actions tell of all rewards so far together"),
+        ("AdaP-UCB", "an agent's actions depend on all rewards so far together"),
         ("DistCDP-v0", "too few runs for so large an ε or δ"),
         ("PrivateNetwork-v0", "too few runs for so large an ε"),
     ],

@@ -169,5 +169,5 @@ def test_default_means_follow_one_rule_for_every_number_of_arms(env_id):
         else:
             assert env.arms.given.tolist() == [given[min(k, len(given) - 1)] for k in range(n_arms)]
     listed = [0.3, 0.2] if given is None else given.tolist()
-    with pytest.raises(ValueError, match=f"n_arms={len(listed) + 1} .* {len(listed)} arms"):
+    with pytest.raises(ValueError, match=f"n_arms={len(listed) + 1}, .* {len(listed)} arms"):
         hb.make_batched(env_id, means=listed, n_arms=len(listed) + 1)
