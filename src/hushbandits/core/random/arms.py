@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -36,7 +37,7 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
         return rewards
     given: Params = {}
     if isinstance(rewards, str) and rewards in LAWS:
-        return LAWS[rewards]()
+        return _shipped(rewards)
     if isinstance(rewards, Mapping) and len(rewards) == 1:
         ((rewards, given),) = rewards.items()
     if not isinstance(rewards, type) and (not isinstance(rewards, str) or (":" not in rewards and rewards not in LAWS)):
@@ -44,6 +45,11 @@ def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = 
     if not isinstance(given, Mapping):
         raise ValueError(f"{name}={shown({rewards: given})} must map a law to a table of its parameters")
     return _LAW.find(rewards).build(Law, f"reward law {shown(rewards)}", given)  # type: ignore[type-abstract]
+
+
+@functools.cache
+def _shipped(name: str) -> Law:
+    return LAWS[name]()
 
 
 def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: Law) -> tuple[Array | UniformMeans, int]:
