@@ -15,7 +15,7 @@ from hushbandits.best_arm.successive import batch_radius
 from hushbandits.core import Params, Wrapper, choice, real
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import precision
-from hushbandits.privacy.samplers import DiscreteLaplace, PolyaDifference
+from hushbandits.privacy.samplers import PolyaDifference
 
 
 @lru_cache(maxsize=4096)
@@ -135,12 +135,6 @@ class CDPSE(DistDPSE):
     wrappers = ("CentralLaplace",)
 
 
-@lru_cache(maxsize=4096)
-def _local_tail(n: int, epsilon: float, p: float) -> float:
-    g = precision(n, epsilon)
-    return tail_quantile(DiscreteLaplace(g / epsilon), n, p) / g
-
-
 class LDPSE(BatchedSE):
     """LDP-SE: pure DP in the local model (theorem 6).
 
@@ -159,7 +153,7 @@ class LDPSE(BatchedSE):
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
-        tail = _local_tail(n, self._epsilon, self._p / (m * b * b))
+        tail = _surplus_tail(n, 1, self._epsilon, self._p / (m * b * b))
         return super().width(m, b, n) + tail / n
 
 
