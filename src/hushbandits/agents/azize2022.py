@@ -127,14 +127,11 @@ class AdaP(Calibrated):
         """Return the claimed guarantees, marked invalid if a guarantee of the env's mechanism is invalid."""
         held, mechanism = super()._borne_out(env), getattr(env, "mechanism", None)
         for standing in () if mechanism is None else mechanism.guarantees(env):
-            words, known = standing.claimed_by, standing.assumptions
+            words, known, reason = standing.claimed_by, standing.assumptions, standing.invalid_reason
+            both = [tuple(dict.fromkeys((*promise.assumptions, *known))) for promise in held]
             held = tuple(
-                invalid(promise, standing.invalid_reason)
-                if standing.invalid_reason
-                else replace(
-                    promise, claimed_by=words, assumptions=tuple(dict.fromkeys((*promise.assumptions, *known)))
-                )
-                for promise in held
+                invalid(promise, reason) if reason else replace(promise, claimed_by=words, assumptions=assumptions)
+                for promise, assumptions in zip(held, both, strict=True)
             )
         return held
 
