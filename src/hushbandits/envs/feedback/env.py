@@ -214,15 +214,10 @@ class Feedback(Env):
         """Return the message if its rewards are a `Cohort` and its other fields valid; else raise ``ValueError``."""
         shape = self._who.shape
         crowd = message.get("reward") if isinstance(message, dict) else None
-        if (
-            not isinstance(crowd, Cohort)
-            or getattr(crowd.n, "shape", ()) != shape
-            or not (crowd.n <= crowd.planned).all()
-        ):
+        fits = isinstance(crowd, Cohort) and getattr(crowd.n, "shape", ()) == shape and (crowd.n <= crowd.planned).all()
+        if not fits:
             raise ValueError(f"{what}['reward'] must be a Cohort of {shape} blocks with n ≤ planned, not {crowd!r}")
-        rest = dict(fields)
-        for summed in ("reward", "users"):
-            rest.pop(summed, None)
+        rest = {name: field for name, field in fields.items() if name not in ("reward", "users")}
         said = {name: value for name, value in message.items() if name in ("bits", *rest)}
         return {**checked_message(what, said, {"bits": _COUNT, **rest}, shape), "reward": crowd}
 
