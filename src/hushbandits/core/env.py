@@ -15,12 +15,11 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox, Observation, index_field
 from hushbandits.core.metric import Metric
 from hushbandits.core.payload import Payload
-from hushbandits.core.random import names
 from hushbandits.core.random.seed_text import seed_text
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.task import RLTask
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, count, shown
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, checked_names, count
 from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import Wrapper, added, distinct, folded, gathered, outward
@@ -121,9 +120,7 @@ class Env(World, ABC):
         fields: Fields | None = None,
         runs: int = 1,
     ):
-        free = self.reward_free_fields
-        if not isinstance(free, (tuple, list)) or not all(isinstance(name, str) for name in free):
-            raise ValueError(f"{type(self).__name__}.reward_free_fields={shown(free)} must be a tuple of names")
+        checked_names(f"{type(self).__name__}.reward_free_fields", self.reward_free_fields)
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)
@@ -227,7 +224,7 @@ class Env(World, ABC):
         rng = Streams(seeds)
         self._reset(rng, *some)
         for wrapper in self.wrappers:
-            wrapper.reset(self, rng.below(names.wrapper(wrapper.name)), *some)
+            wrapper.reset(self, rng.below(f"wrapper/{wrapper.name}"), *some)
         self._phase = "pull"
         return self._seen()
 
@@ -321,10 +318,7 @@ class Env(World, ABC):
         if not isinstance(action, tuple) or len(action) != len(fields):
             names = ", ".join(name for name, _ in fields)
             raise ValueError(f"action must be a tuple ({names}), not {type(action).__name__}")
-        parts = []
-        for x, (name, field) in zip(action, fields, strict=True):
-            parts.append(checked(name, x, field, shape, "action"))
-        return tuple(parts)
+        return tuple([checked(name, x, f, shape, "action") for x, (name, f) in zip(action, fields, strict=True)])
 
     def no_action(self) -> Action:
         """Return the smallest action of every acting agent: arm 0, the empty set, or arm 0 with a block of one user."""

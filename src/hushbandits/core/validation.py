@@ -136,9 +136,7 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     for name in message:
         if name not in fields and name != "sent":
             raise ValueError(f"{what} has an undeclared field {name!r}{nearest(str(name), fields)}")
-    out = {}
-    for name, field in fields.items():
-        out[name] = checked(name, message[name], field, lead, what)
+    out = {name: checked(name, message[name], field, lead, what) for name, field in fields.items()}
     if "sent" not in fields:
         sent = message.get("sent")
         out["sent"] = np.ones(lead, bool) if sent is None else checked("sent", sent, _SENT, lead, what)

@@ -17,7 +17,7 @@ from hushbandits.core.metric import Metric
 from hushbandits.core.payload import OPERATIONS, Payload
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
-from hushbandits.core.utils.validate import names_all
+from hushbandits.core.utils.validate import checked_names, names_all
 from hushbandits.core.world import World
 
 #: Hooks that act on a run.
@@ -301,9 +301,7 @@ def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Fie
 def _check_class(wrapper: Wrapper) -> None:
     """Raise ``ValueError`` if a class attribute of a wrapper has a wrong type or value."""
     for name in ("operations", "logged_metrics", "privacy_cost_metrics", "reward_free_fields"):
-        words = getattr(wrapper, name)
-        if not isinstance(words, (tuple, list)) or not all(map(isinstance, words, repeat(str))):
-            raise ValueError(f"{wrapper.name}.{name}={shown(words)} must be a tuple of names")
+        checked_names(f"{wrapper.name}.{name}", getattr(wrapper, name))
     for verb in wrapper.operations:
         if verb not in OPERATIONS:
             raise ValueError(f"{wrapper.name}.operations: there is no operation {verb!r}{nearest(verb, OPERATIONS)}")

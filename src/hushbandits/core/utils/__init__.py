@@ -6,10 +6,10 @@ from hushbandits.core.utils.registry import Registry, Spec, extra, imported, par
 from hushbandits.core.utils.files import source_digest
 from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, an, choice, count, divisor, flag, integer
-from hushbandits.core.utils.validate import nearest, probability, real, reals, shown
+from hushbandits.core.utils.validate import checked_names, nearest, probability, real, reals, shown
 
 __all__ = [
     "LARGEST_NUMBER", "Action", "Array", "Message", "Params", "Registry", "Rule", "Seeds", "Spec", "affordable", "an",
-    "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "nearest", "parameters",
-    "probability", "reach", "real", "reals", "ships", "shown", "source_digest", "words",
+    "checked_names", "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "nearest",
+    "parameters", "probability", "reach", "real", "reals", "ships", "shown", "source_digest", "words",
 ]  # fmt: skip

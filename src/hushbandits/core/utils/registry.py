@@ -12,8 +12,8 @@ The groups are ``hushbandits.envs``, ``.agents``, ``.policies``, ``.wrappers``, 
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
+import pkgutil
 import re
 import sys
 import warnings
@@ -72,8 +72,7 @@ class Spec:
             return self.entry
         if self.source:
             return imported(f"plug-in {self.source}", self.entry)
-        module, _, name = self.entry.partition(":")
-        loaded: Callable[..., object] = getattr(importlib.import_module(module), name)
+        loaded: Callable[..., object] = pkgutil.resolve_name(self.entry)
         return loaded
 
     def parameters(self) -> Parameters:
@@ -311,7 +310,7 @@ def imported(what: str, path: str) -> Callable[..., object]:
         raise ValueError(f"{what} must have the form module:Class, such as my_module:MyClass, not a file name")
     reach(str(Path.cwd()))
     try:
-        found: Callable[..., object] = getattr(importlib.import_module(module), name)
+        found: Callable[..., object] = pkgutil.resolve_name(path)
     except (Exception, SystemExit) as error:
         raise ValueError(f"{what}: importing {path!r} raised {words(error)}") from error
     return found

@@ -267,6 +267,12 @@ def affordable(what: str, size: float) -> None:
         )
 
 
+def checked_names(what: str, value: object) -> None:
+    """Raise ``ValueError`` unless `value` is a tuple or list of strings."""
+    if not isinstance(value, (tuple, list)) or not all(map(isinstance, value, repeat(str))):
+        raise ValueError(f"{what}={shown(value)} must be a tuple of names")
+
+
 def names_all(value: object, kind: type) -> bool:
     """Return whether `value` is a mapping from names to instances of `kind`."""
     if not isinstance(value, Mapping) or not all(map(isinstance, value, repeat(str))):
