@@ -177,9 +177,7 @@ class Exploration(Env):
         self.one_arm_per_step = flag("one_arm_per_step", one_arm_per_step)
         self.tolerance = real("tolerance", tolerance, 0, closed="low")
         #: M, and votes that remove an arm.
-        self.threshold, self.votes_needed = self._quorum(
-            n_arms, threshold, flag("require_confidence", require_confidence)
-        )
+        self.threshold, self.votes_needed = self._quorum(n_arms, threshold, require_confidence)
         self.allow_vote_resets = flag("allow_vote_resets", allow_vote_resets)
         check_end(self)
         if self.termination == "horizon":
@@ -192,11 +190,12 @@ class Exploration(Env):
         self._sums_votes = "tally" in self.sent_fields
 
     def _quorum(self, n_arms: int, threshold: int | None, require_confidence: bool) -> tuple[int, int]:
+        strict = flag("require_confidence", require_confidence)
         everyone, local = self.termination_by == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
         if threshold is not None:
             threshold = count("threshold", threshold, 0)
         else:
-            if require_confidence and not everyone:  # an agent that never acts cannot vote
+            if strict and not everyone:  # an agent that never acts cannot vote
                 check_confidence(self.delta, local, int((self.weights > 0).sum()))
             threshold = vote_threshold(self.delta, local)
         needed = len(self.weights) + 1 if everyone else threshold + (self.vote_rule == ">")
