@@ -4,8 +4,6 @@ The table of phrases is in ``docs/statistics.md``, "Words in numbers".  It was f
 it.  A phrase has one reading in all papers, the same up and down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,11 +12,8 @@ from typing import Any, Final
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.core import Params
 
-#: ``above`` and ``below`` of a claim.
-Region = Params
 
-
-def _region(**ends: float) -> Region:
+def _region(**ends: float) -> Params:
     return MappingProxyType(ends)
 
 
@@ -48,7 +43,7 @@ ORDERWISE: Final = _region(above=0.1, below=10)
 LINEARLY: Final = _region(above=0.8, below=1.2)
 
 
-def about(number: float) -> Region:
+def about(number: float) -> Params:
     """Return the region for a quantity of about `number`: the region `MATCHES` times `number`.
 
     Examples

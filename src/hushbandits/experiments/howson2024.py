@@ -7,8 +7,6 @@ every run: the best one is the first, which tie rules would favour.  The regret 
 and DDUCB, one of each arm.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -32,19 +30,15 @@ MOST = {
 }
 
 
-def _bound(graph: str, n_agents: int, rounds: Array) -> Array:
-    from hushbandits.envs.network.graphs import adjacency, hop_distances
-
-    gaps = np.asarray(GAPS)
-    alone = theory.ucb_regret(gaps, n_agents * np.asarray(rounds, float), SIGMA)
-    return theory.quack_regret(alone, gaps, theory.reach(hop_distances(adjacency(graph, n_agents))))
-
-
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
     """Return theorem 1's regret bound for QuACK-UCB at each time in `x`; NaN for agents without `sigma`."""
+    from hushbandits.envs.network.graphs import adjacency, hop_distances
+
     if "sigma" not in agent:
-        return np.full(len(x), np.nan)
-    return _bound(env["graph"], env["n_agents"], x)
+        return np.full(np.shape(x), np.nan)
+    gaps, n_agents = np.asarray(GAPS), env["n_agents"]
+    alone = theory.ucb_regret(gaps, n_agents * np.asarray(x, float), SIGMA)
+    return theory.quack_regret(alone, gaps, theory.reach(hop_distances(adjacency(env["graph"], n_agents))))
 
 
 def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
@@ -52,9 +46,7 @@ def theorem_1_sizes(env: Params, agent: Params, x: Array) -> Array:
 
     It is NaN for agents without `sigma`.
     """
-    if "sigma" not in agent:
-        return np.full(len(x), np.nan)
-    return np.array([_bound(env["graph"], int(m), env["horizon"]) for m in x])
+    return np.array([theorem_1({**env, "n_agents": int(m)}, agent, env["horizon"]) for m in x])
 
 
 QUACK, TS = Component("QuACK-UCB", sigma=SIGMA), Component("QuACK-TS")
