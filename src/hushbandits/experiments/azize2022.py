@@ -4,8 +4,6 @@ The paper's third line, DP-UCB with a tree of sums, is missing here.  The grid o
 none.
 """
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.claim import Claim, Ratio, Slope, Value, line
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _paper as paper

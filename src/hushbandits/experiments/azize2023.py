@@ -4,8 +4,6 @@ AdaP-TT has the empirical threshold of the authors' experiments.  The grid of ε
 released code give 10⁻⁵ to 10⁵.
 """
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.claim import Claim, Effect, Ratio, Value
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.experiments import _paper as paper

@@ -4,8 +4,6 @@ The instance has the paper's form and was drawn once, by us: two best arms, the 
 the complete one, and their sizes, are ours.  Arms are shuffled in every run, so that no list favours the best arm.
 """
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.claim import Claim, Ratio, Value, line
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _paper as paper

@@ -5,8 +5,6 @@ an arm, for any ε: before that it plays uniformly.  The rows of the ranking fil
 are our own.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ that fewer than ⌊λM⌋ lie, as many as here.  The authors compare with Fed2-U
 averages in the same way, replaces it.
 """
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.claim import Claim, Ratio, Value
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Params

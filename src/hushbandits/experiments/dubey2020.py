@@ -6,8 +6,6 @@ U[.3, .7] in the byzantine setting), ε = 1, v = 1.1, δ′ = e^−10 in figure 
 depends on it is read in either way.  Section 5 draws Bernoulli arms: claims about other laws are our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Féraud, Alami & Laroche 2019: decentralized exploration by votes of low confidence."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory

@@ -1,7 +1,5 @@
 """Three small experiments, one per setting, in under a minute."""
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 
 #: Results of 20 runs from seed 0; ``tests/bench/test_quickstart.py`` counts them again.

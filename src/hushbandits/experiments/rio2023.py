@@ -1,7 +1,5 @@
 """Rio, Barlier, Colin & Soare 2023: best-arm identification with private communications."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Cost of secure aggregation in bytes, with all agents as neighbours and on a graph."""
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 from hushbandits.core import Params
 

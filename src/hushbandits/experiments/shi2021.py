@@ -4,8 +4,6 @@ Each arm has a large factor at one client and a small one at all others: no clie
 Fed2-UCB, whose clients are admitted one after another, is missing here.
 """
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.claim import Claim, Ratio, line
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _paper as paper

@@ -4,8 +4,6 @@ The authors' code leaves the attack ambiguous: both readings are here (`hushband
 With f as large as the network no neighbour is trusted, and the agents are UCB1.
 """
 
-from __future__ import annotations
-
 from hushbandits.bench.spec.claim import Claim, Ratio
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.experiments import _paper as paper

@@ -1,7 +1,5 @@
 """Pytest plugin that checks the env, agent, policy or wrapper ``--of``, an agent or wrapper in the env ``--where``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Contract tests of the envs, agents, policies and wrappers that ``--of`` names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 
