@@ -20,6 +20,6 @@ def main(folder, *names):
     for name in names or commands:
         out = Path(folder) / name
         words = commands[name].split()[1:]
-        subprocess.run([sys.executable, "-m", "hushbandits.cli", *words, "--out", str(out)], check=True)
+        subprocess.run([sys.executable, "-m", "hushbandits", *words, "--out", str(out)], check=True)
         with Image.open(out / f"{name}.png") as drawn:
             drawn.convert("RGB").save(IMAGES / f"{name}.webp", quality=85, method=6)

@@ -86,7 +86,7 @@ def trained(id, seed, folder):
     out = folder / f"{id}-{seed}"
     if not (out / "card.json").exists():
         how = ["--algo", "es", *STUDY[id].how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
-        subprocess.run([sys.executable, "-m", "hushbandits.cli", "train", id, *how, "--out", str(out)], check=True)
+        subprocess.run([sys.executable, "-m", "hushbandits", "train", id, *how, "--out", str(out)], check=True)
     return out
 
 

@@ -41,7 +41,7 @@ def test_ctrl_c_in_a_command_is_one_line(tmp_path, env, agent, module):
     (tmp_path / "slow.toml").write_text(SPEC.format(env, agent))
     (tmp_path / "sitecustomize.py").write_text(HOOK.format(module=module))
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    whole = [sys.executable, "-m", "hushbandits.cli", "run", "slow.toml", "--jobs", "1"]
+    whole = [sys.executable, "-m", "hushbandits", "run", "slow.toml", "--jobs", "1"]
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     with started(whole, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, text=True, **pipes) as process:
         assert process.stdout.readline() == "here\n"

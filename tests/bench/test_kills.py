@@ -41,7 +41,7 @@ def spec(tmp_path_factory):
 
 
 def command(spec, *args, **kwargs):
-    whole = [sys.executable, "-m", "hushbandits.cli", "run", str(spec), "--out", "o", *args]
+    whole = [sys.executable, "-m", "hushbandits", "run", str(spec), "--out", "o", *args]
     return started(whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
 
 

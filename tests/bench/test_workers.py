@@ -113,7 +113,7 @@ def test_a_dask_worker_that_is_killed_costs_nothing(tmp_path, alone):
     whole = played(spec, tmp_path / "alone")
     local = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with contextlib.ExitStack() as ends, distributed.LocalCluster(**local) as cluster:
-        whole_command = [sys.executable, "-m", "hushbandits.cli", "run", "slow.toml", "--out", "o", "--backend", "dask"]
+        whole_command = [sys.executable, "-m", "hushbandits", "run", "slow.toml", "--out", "o", "--backend", "dask"]
         at = ["--address", cluster.scheduler_address]
         shards = [ends.enter_context(started([*whole_command, *at, "--shard", f"{i}/2"], cwd=tmp_path)) for i in (1, 2)]
         while not list((tmp_path / "o").glob("rows/*")):

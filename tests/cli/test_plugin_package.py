@@ -23,7 +23,7 @@ def said(*command, folder, code=0, **env):
 
 
 def hushbandits(*args, **given):
-    return said("hushbandits.cli", *args, **given)
+    return said("hushbandits", *args, **given)
 
 
 CONTRACT = ("pytest", "-q", "-p", "hushbandits.testing.plugin", "--pyargs", "hushbandits.testing")

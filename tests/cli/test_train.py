@@ -77,7 +77,7 @@ from hushbandits.cli.main import main
 @pytest.mark.usefixtures("ctrl_c")
 def test_stopped_it_leaves_a_policy_and_goes_on(here, capsys):
     line = SMALL.replace("--steps 60 --evaluations 2", "--steps 600 --evaluations 20")
-    command = [sys.executable, "-m", "hushbandits.cli", *shlex.split(line), "--out"]
+    command = [sys.executable, "-m", "hushbandits", *shlex.split(line), "--out"]
     with started([*command, "a"], stderr=subprocess.PIPE, text=True) as process:
         while not process.stderr.readline().startswith("120 steps"):
             assert process.poll() is None
