@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import string
 from collections.abc import Callable, Mapping
 from importlib.metadata import distributions
-from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any, TypedDict
 
@@ -29,7 +27,6 @@ Score = TypedDict("Score", {"return": float, "se": float | None, "metrics": dict
 
 #: Offset added to a training's seed; seeds of training episodes are below it.
 HELD_OUT = 1 << 64
-_TEMPLATE = files("hushbandits") / "data" / "templates" / "model_card.txt"
 
 
 # -- scores ------------------------------------------------------------------------------------------------------
@@ -156,28 +153,22 @@ def card(folder: str | Path, license: str | None = None) -> str:
     ValueError
         The folder has no policy, or no record of the training.
     """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     path = Path(folder)
     policy = read(path)
     if "training" not in policy.card:
         raise ValueError(f"the policy in {path} has no record of its training, which a model card needs")
-    training, id = policy.card["training"], policy.env["type"]
-    last, random = training["curve"][-1], training["random"]
-    mine, theirs = ({"return": score["return"], **score["metrics"]} for score in (last, random))
-    rows = [
-        f"| {name} | {_said(name, value, last)} | {_said(name, theirs[name], random) if name in theirs else ''} |"
-        for name, value in mine.items()
-    ]
-    with_ = {**training["versions"], "machine": training["machine"]}
-    top = {"license": license, **_fields(policy, mine)}
-    said = {
-        "top": "\n".join(f"{key}: {value}" for key, value in top.items() if value is not None),
-        "call": _call(policy, f"sb3:{path.resolve().name}"), "notes": " ".join(_notes(policy)), "id": id,
-        "algorithm": policy.algorithm, "setting": policy.setting, "command": training["command"],
-        "held_out": f"{training['asked']['held_out']:,}", "seed": training["asked"]["seed"],
-        "steps": f"{training['steps']:,}", "scores": "\n".join(rows),
-        "versions": "\n".join(f"| {name} | {version} |" for name, version in with_.items()),
-    }  # fmt: skip
-    return string.Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(said)
+    training = policy.card["training"]
+    scores = training["curve"][-1], training["random"]
+    mine, theirs = ({"return": score["return"], **score["metrics"]} for score in scores)
+    top = {"license": license} if license is not None else {}
+    folders = PackageLoader("hushbandits", "data/templates")
+    env = Environment(loader=folders, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    return env.get_template("model_card.txt").render(
+        top=top | _fields(policy, mine), call=_call(policy, f"sb3:{path.resolve().name}"), id=policy.env["type"],
+        policy=policy, training=training, mine=mine, theirs=theirs, said=_said,
+    )  # fmt: skip
 
 
 def _fields(policy: Learned, means: dict[str, float]) -> dict[str, str]:
@@ -200,20 +191,6 @@ def _call(policy: Learned, name: str) -> str:
     made = ", ".join(f"hb.make_wrapper({part.pop('type')!r}, **{part})" for part in behind)
     wrappers = f", wrappers=[{made}]" if made else ""
     return f"{policy.env['type']!r}, {name!r}, runs=200, seed=1, env={env}{wrappers}"
-
-
-def _notes(policy: Learned) -> list[str]:
-    options = ", ".join(f"{key}={value!r}" for key, value in policy.options.items())
-    notes = {
-        "It scores each choice by a few numbers, and plays with any number of arms and agents.": policy.by_choice,
-        "An env with other observations, such as another number of arms, is refused.": not policy.by_choice,
-        f"It was trained with {options}.": options,
-        "It was trained behind the wrappers above, and observes their output.": policy.card["wrappers"],
-        "The training is not complete: its checkpoint serves to continue it, and need not be shared.": (
-            not policy.card["training"]["complete"]
-        ),
-    }
-    return [note for note, holds in notes.items() if holds]
 
 
 def _said(name: str, value: float, score: Params) -> str:
