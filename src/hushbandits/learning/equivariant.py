@@ -40,11 +40,8 @@ class Described(VecEnvWrapper):
         setting, space = venv.rows.core.setting, venv.action_space
         if setting not in CHOICES or not isinstance(space, spaces.Discrete):
             raise ValueError(f"algo.policy='equivariant' needs Discrete actions, one for each choice, not {space}")
-        #: Names of the features of a choice.
-        self.features = CHOICES[setting]
         self._rng = np.random.default_rng()
-        shape = int(space.n), len(self.features)
-        super().__init__(venv, spaces.Box(-np.inf, np.inf, shape, np.float32))
+        super().__init__(venv, spaces.Box(-np.inf, np.inf, (int(space.n), len(CHOICES[setting])), np.float32))
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seed the episodes and the random features."""
@@ -53,21 +50,17 @@ class Described(VecEnvWrapper):
 
     def reset(self) -> Array:
         """Reset all episodes; return the features of all choices, ``(R·M, C, F)``."""
-        seen = self.venv.reset()
-        assert isinstance(seen, np.ndarray)
-        return self._described(seen)
+        return self._described(self.venv.reset())
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
         """Play a step; return features of choices in place of observations, also in ``terminal_observation``."""
         seen, reward, over, infos = self.venv.step_wait()
-        assert isinstance(seen, np.ndarray)
         for info in infos:
             if "terminal_observation" in info:
                 info["terminal_observation"] = self._described(info["terminal_observation"][None])[0]
         return self._described(seen), reward, over, infos
 
     def _described(self, seen: Array) -> Array:
-        assert self.observation_space.shape is not None
         uniforms = self._rng.random((len(seen), 1, self.observation_space.shape[0]))
         return described(self._task, seen[:, None], uniforms)[:, 0].astype(np.float32)
 
