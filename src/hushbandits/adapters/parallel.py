@@ -71,9 +71,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
     ):
         if core.runs != 1 or core.horizon is None:
             raise ValueError(f"ParallelView needs runs=1 and a horizon, not runs={core.runs}, horizon={core.horizon}")
-        if two_phase not in (False, True):
-            raise ValueError(f"two_phase={two_phase!r} must be False (one step per round) or True (one step per phase)")
-        self.core, self.two_phase = core, two_phase
+        self.core, self.two_phase = core, flag("two_phase", two_phase)
         self.render_mode = checked_mode(render_mode, self.metadata["render_modes"])
         self.max_cycles = None if max_cycles is None else integer("max_cycles", max_cycles, 1)
         self.metrics_in_info = flag("metrics_in_info", metrics_in_info)

@@ -49,13 +49,9 @@ class RowsVecEnv(VecEnv):
                 f"choose action_format='multidiscrete', and extra_fields of bits only"
             )
         self.rows, self.render_mode = rows, checked_mode(render_mode, ["rgb_array"])
+        self.core: Env = rows.core  # which `hushbandits.privacy_report` reads
         self._action = np.zeros(0)
         super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
-
-    @property
-    def core(self) -> Env:
-        """Return the array core, which `hushbandits.privacy_report` reads."""
-        return self.rows.core
 
     # -- the episode --------------------------------------------------------------------------------------------
 

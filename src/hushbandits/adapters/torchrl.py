@@ -33,6 +33,7 @@ class TorchRows(EnvBase):
     def __init__(self, rows: Rows, device: torch.device | str = "cpu"):
         super().__init__(device=device, batch_size=[rows.runs])
         self.rows = rows
+        self.core: Env = rows.core  # which `hushbandits.privacy_report` reads
         self.group_map = {"agents": [f"agent_{m}" for m in range(rows.n_agents)]}
         self._seed: int | None = None
         self._solved = np.zeros(rows.runs, bool)
@@ -49,11 +50,6 @@ class TorchRows(EnvBase):
     def _group(self, **specs: TensorSpec) -> Composite:
         agents = Composite(**specs, shape=(self.rows.runs, self.rows.n_agents), device=self.device)
         return Composite(agents=agents, shape=self.batch_size, device=self.device)
-
-    @property
-    def core(self) -> Env:
-        """Return the array core, which `hushbandits.privacy_report` reads."""
-        return self.rows.core
 
     # -- what TorchRL calls -----------------------------------------------------------------------------------
 

@@ -150,8 +150,10 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         at = done.nonzero()[0]
         facts: Info = {"metrics": self._metrics(ended, at, done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            final = {"final_obs": self._final(observation, at), "_final_obs": done}
-            facts = {**final, "final_info": facts, "_final_info": done}
+            final, last = np.empty(self.num_envs, object), self._flat(observation)
+            for i in at.tolist():
+                final[i] = last[i]
+            facts = {"final_obs": final, "_final_obs": done, "final_info": facts, "_final_info": done}
             observation = self._rows.reset(rows=ended)
         else:
             self._over = turn.over.copy()
@@ -173,13 +175,6 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         infos["action_mask"] = self.task.mask().reshape(self.num_envs, -1)
         infos["_action_mask"] = (~self._over).repeat(self.n_agents)
         return infos
-
-    def _final(self, observation: Array, at: Array) -> Array:
-        """Return an array with the last observation of each sub-env in `at`, and ``None`` for all other sub-envs."""
-        final, last = np.empty(self.num_envs, object), self._flat(observation)
-        for i in at.tolist():
-            final[i] = last[i]
-        return final
 
     def _metrics(self, ended: Array, at: Array, done: Array) -> Info:
         facts = {}

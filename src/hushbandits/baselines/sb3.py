@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import MultiBinary
 
 from hushbandits.agents.lifting import TaskTeam, given_options
-from hushbandits.baselines.learned import Learned, Network, heads_of, parts_of, read
+from hushbandits.baselines.learned import ACTIVATIONS, Learned, Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import choices
 from hushbandits.core import Array, EnvView, Params, RLTask, Streams, World, flag, shown
 from hushbandits.core.random.names import TRAINED
@@ -130,10 +130,9 @@ class Trained(TaskTeam):
 
 # -- models of Stable-Baselines3 -------------------------------------------------------------------------------------
 
-#: Policies whose networks are played here, and the names of their activations there.
+#: Policies whose networks are played here.
 _PLAYED = ("ActorCriticPolicy", "MaskableActorCriticPolicy", "DQNPolicy", "Equivariant", "MaskableEquivariant")
 _LIBRARIES = ("stable_baselines3", "sb3_contrib", "hushbandits")
-_ACTIVATIONS = {"Tanh": "tanh", "ReLU": "relu"}
 #: Weights that decide what is done, and those that training alone needs.
 _ACTS = re.compile(r"(mlp_extractor\.policy_net\.\d+|action_net|q_net\.q_net\.\d+)\.(weight|bias)")
 _LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
@@ -165,9 +164,9 @@ def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
     cls, eyes, activation = type(its), its.features_extractor_class.__name__, its.activation_fn.__name__
     if cls.__name__ not in _PLAYED or cls.__module__.partition(".")[0] not in _LIBRARIES:
         raise _refused(f"a policy of class {cls.__module__}.{cls.__name__} is not supported")
-    if eyes != "FlattenExtractor" or activation not in _ACTIVATIONS:
+    if eyes != "FlattenExtractor" or activation.lower() not in ACTIVATIONS:
         raise _refused(f"features extractor {eyes} with activation {activation} is not supported")
-    return network(its.state_dict()), _ACTIVATIONS[activation]
+    return network(its.state_dict()), activation.lower()
 
 
 def of_model(given: BaseAlgorithm) -> Learned:
