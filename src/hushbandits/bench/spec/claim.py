@@ -69,7 +69,10 @@ class Effect(Part):
     per_time: bool = False
 
     #: Name of the effect in TOML files and stored specs.
-    kind: ClassVar[str] = ""
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = cls.__name__.lower()
 
     def __post_init__(self) -> None:
         if isinstance(self.at, Mapping):
@@ -101,8 +104,6 @@ class Effect(Part):
 class Value(Effect):
     """Effect of one line: a statistic of its runs."""
 
-    kind = "value"
-
     @property
     def words(self) -> str:
         return self.statistic
@@ -113,7 +114,6 @@ class Difference(Effect):
     """Difference of two lines: the statistic of `of` minus that of `over`."""
 
     over: Line
-    kind = "difference"
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,6 @@ class Ratio(Effect):
     """Ratio of two lines: the statistic of `of` divided by that of `over`."""
 
     over: Line
-    kind = "ratio"
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,6 @@ class Slope(Effect):
 
     over: Line | None = None
     along: str = field(kw_only=True)
-    kind = "slope"
 
     @property
     def words(self) -> str:

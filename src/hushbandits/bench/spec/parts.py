@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from hushbandits.core import Params, integer, shown
@@ -102,9 +102,7 @@ def _graph(inner: object) -> nx.Graph:
     return graph
 
 
-@cache
-def _annotations(kind: type) -> Params:
-    return get_type_hints(kind, include_extras=True)
+_annotations = cache(partial(get_type_hints, include_extras=True))
 
 
 def check(part: DataclassInstance, *but: str) -> None:
