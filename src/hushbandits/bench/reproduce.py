@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import interval, number
@@ -28,8 +28,7 @@ _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)
 _ROW = re.compile(rf"^\| (?:\**({'|'.join(VERDICTS)})\** \| )?(?!verdict \||claim \|)(.*) \|$", re.M)
 
 
-@dataclass(frozen=True)
-class Reproduction:
+class Reproduction(NamedTuple):
     """Verdicts on the claims of one experiment, and its failed batches."""
 
     paper: str

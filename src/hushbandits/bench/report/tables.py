@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hushbandits.bench.report.terminal import escape, print_table
 from hushbandits.bench.runner.configuration import Configuration, configurations
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 Value = str | float | Interval | None
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row of the summary table: mean and median of one metric of a cell, with their intervals."""
 
     cell: Cell

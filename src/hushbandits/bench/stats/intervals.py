@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -34,8 +34,7 @@ RAREST = 7
 UNBOUNDED: Interval = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True)
-class Stratum:
+class Stratum(NamedTuple):
     """Runs of several cells that share seeds; different strata are independent.
 
     Parameters
@@ -206,12 +205,10 @@ def log_contrast(strata: Sequence[Stratum], weights: Array, level: float = 0.95)
 
 # -- choice of the procedure -----------------------------------------------------------------------------------------
 
-_Of = Callable[[Sequence[Stratum], Array, float], Interval]
 _Extremes = Callable[[Array, Array], Interval]
 
 
-@dataclass(frozen=True)
-class Procedure:
+class Procedure(NamedTuple):
     """Procedure that computes the interval of an effect.
 
     Parameters
@@ -223,7 +220,7 @@ class Procedure:
     """
 
     name: str
-    interval: _Of
+    interval: Callable[[Sequence[Stratum], Array, float], Interval]
 
 
 def linear(box: Array, weights: Array) -> Interval:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ _Rows = tuple[Array, Array]
 ALPHA = 0.05
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """The estimate and interval of an effect at one point of a sweep."""
 
     where: str
@@ -47,8 +46,7 @@ class Finding:
     procedure: str = ""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Verdict on a claim (``holds``, ``does not hold``, ``undecided``), with its findings."""
 
     claim: Claim
@@ -117,7 +115,9 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
             near, far = (shown_interval(ends, measure, strata[0].values) for ends in (near, far))
         findings.append(Finding(where, estimate(effect, measure, strata, weights), near, runs, how.name))
         inside.append(_margin(claim, near) > 0)
-        outside.append(_outside(claim, far))
+        low, high = far
+        above, below = claim.above is not None and high < claim.above, claim.below is not None and low > claim.below
+        outside.append(above or below)
     verdict = "holds" if inside and all(inside) else "does not hold" if any(outside) else "undecided"
     return Verdict(claim, experiment, verdict, tuple(findings), measure.rate)
 
@@ -134,11 +134,6 @@ def _margin(claim: Claim, interval: Interval) -> float:
         return -math.inf
     above = math.inf if claim.above is None else low - claim.above
     return min(above, math.inf if claim.below is None else claim.below - high)
-
-
-def _outside(claim: Claim, interval: Interval) -> bool:
-    low, high = interval
-    return (claim.above is not None and high < claim.above) or (claim.below is not None and low > claim.below)
 
 
 # -- findings -------------------------------------------------------------------------------------------------
