@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from hushbandits.bench.report import tables
@@ -29,11 +29,9 @@ from hushbandits.guarantee_table import HEADS
 _MOST = 400  # cells per table
 #: Guarantees of a line for which the folder has none.
 UNTOLD = (("not noted when these runs were played", *[""] * (len(HEADS) - 1)),)
-_KINDS = {"holds": "holds", "does not hold": "not", "undecided": "muted"}
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A sortable table of a page, with a heading and notes; the columns in `left` contain texts."""
 
     heading: str
@@ -54,7 +52,7 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
         loader=PackageLoader("hushbandits.bench.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    env.filters |= {"written": tables.written, "kinds": _kinds, "key": _key, "several": _several}
+    env.filters |= {"written": tables.written, "key": _key, "several": _several}
     trusted = bounds() if trusted is None else trusted
     sessions = store.sessions()
     gone = {key: why for session in sessions for key, why in session.get("skipped", {}).items()} | store.skipped
@@ -167,13 +165,6 @@ def _comparison(lines: Sequence[Configuration], experiment: Experiment) -> Itera
 
 def _cell(value: object) -> Value:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
-
-
-def _kinds(value: Value, left: bool) -> str:
-    """Return the CSS classes of a cell."""
-    letters = len(value) if isinstance(value, str) else 0
-    kinds = ["t"] * left + ["wrap"] * (letters > 24) + ["wide"] * (letters > 60) + [_KINDS.get(value, "")]  # type: ignore[arg-type]
-    return " ".join(filter(None, kinds))
 
 
 def _key(value: Value) -> float | None:
