@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib import ticker
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 
 from hushbandits.bench.report.series import Series, figures, panelled, series
 from hushbandits.bench.runner.configuration import Configuration
@@ -17,15 +19,7 @@ from hushbandits.bench.spec.vocabulary import symbol, words
 from hushbandits.bench.stats import INTERVALS
 from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
-from hushbandits.core.utils import extra
 from hushbandits.registry import ENVS
-
-with extra("bench"):
-    from matplotlib import ticker
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 _MOST = 12  # lines per panel
 #: Distinguishable to colour-blind readers (after Okabe & Ito 2008).
@@ -36,8 +30,7 @@ _MARKS = ("o", "s", "^", "D", "v", "<", ">", "p")
 _DASHES = ("-", (0.0, (5.0, 1.2, 1.0, 1.2)), (0.0, (2.5, 1.2)))
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """Content of one panel of a figure.
 
     Parameters
@@ -77,11 +70,6 @@ class Panel:
         return tuple(dict.fromkeys(x for line in self.lines for x in line.x if isinstance(x, str)))
 
     @property
-    def bounds(self) -> tuple[str, ...]:
-        """Return the labels of the theoretical bounds drawn in this panel."""
-        return tuple(dict.fromkeys(name for line in self.lines for name in line.bounds))
-
-    @property
     def caption(self) -> str:
         """Return the caption that explains the line, the band and the markers."""
         figure, rate = self.figure, self.measure.rate
@@ -91,7 +79,8 @@ class Panel:
         if figure.band == "quantiles" and not rate:
             band = "middle 95 %"
         said = f"{'share of runs' if rate else figure.center} and {band} of {self.runs} runs"
-        return said + "; dots: runs" * bool(self.lines[0].runs) + "; dashed: theory" * bool(self.bounds)
+        dashed = any(line.bounds for line in self.lines)
+        return said + "; dots: runs" * bool(self.lines[0].runs) + "; dashed: theory" * dashed
 
     @property
     def title(self) -> str:

@@ -10,7 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import matplotlib
+from matplotlib.figure import Figure as Canvas
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from hushbandits.bench.report.axes import MUTED, Panel, draw, finish, panels, short, style, wrapped
 from hushbandits.bench.report.ours import MAKER
@@ -18,17 +23,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import Params
-from hushbandits.core.utils import extra
 from hushbandits.core.utils.files import replacing
-
-with extra("bench"):
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-    from matplotlib.lines import Line2D
-
-if TYPE_CHECKING:
-    from matplotlib.legend import Legend
-    from matplotlib.text import Text
 
 #: Formats of a file with their metadata: the program, and no date, so that equal numbers give equal bytes.
 FORMATS: dict[str, Params] = {

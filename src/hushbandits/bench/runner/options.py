@@ -12,8 +12,7 @@ from functools import partial
 from hushbandits.core import choice, integer, shown
 from hushbandits.core.utils import extra
 
-#: Backends with the package that each needs besides those of the harness.
-BACKENDS = {"serial": "", "loky": "", "dask": "distributed"}
+BACKENDS = ("serial", "loky", "dask")
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,8 @@ class RunOptions:
             choice("backend", self.backend, BACKENDS)
         if self.address is not None and self.backend != "dask":
             raise ValueError(f"address={shown(self.address)} needs backend='dask'")
-        package = BACKENDS[self.backend or "serial"]
-        if package and importlib.util.find_spec(package) is None:
-            raise ValueError(f"backend={self.backend!r} needs {package}: pip install 'hushbandits[{self.backend}]'")
+        if self.backend == "dask" and importlib.util.find_spec("distributed") is None:
+            raise ValueError("backend='dask' needs distributed: pip install 'hushbandits[dask]'")
 
 
 def workers(jobs: int) -> int:
@@ -110,9 +108,8 @@ def progress_bar(total: int, shown: bool = True) -> Iterator[Bar]:
     ...     bar(description="UCB1, N = 4")
     ...     bar(advance=2)
     """
-    with extra("bench"):
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = BarColumn(24), MofNCompleteColumn(), TextColumn("runs ·"), TimeRemainingColumn()
     what = TextColumn("left · {task.description}", markup=False)

@@ -22,7 +22,7 @@ from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.runner.options import Bar, RunOptions, workers
 from hushbandits.bench.runner.sources import sent
 from hushbandits.core import Params
-from hushbandits.core.utils import extra, registry, source_digest
+from hushbandits.core.utils import registry, source_digest
 from hushbandits.registry import adopt
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[
 @contextlib.contextmanager
 def _backend(options: RunOptions) -> Iterator[None]:
     """Select joblib's backend for these options inside the block."""
-    with extra("bench"):
-        import joblib
-        from joblib.externals.loky import get_reusable_executor
+    import joblib
+    from joblib.externals.loky import get_reusable_executor
 
     if options.backend == "dask":
         with _client(options) as client, joblib.parallel_config("dask", n_jobs=-1, client=client):

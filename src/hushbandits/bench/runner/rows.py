@@ -13,7 +13,6 @@ import numpy as np
 
 from hushbandits.core import Array, Params
 from hushbandits.core.metric import Metric
-from hushbandits.core.utils import extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,8 +102,7 @@ class Rows:
     """
 
     def __init__(self, tables: Sequence[pa.Table]):
-        with extra("bench"):
-            import pyarrow as pa
+        import pyarrow as pa
 
         self._at: Mapping[str, Array] = {}
         self._names: list[str] = []
@@ -175,9 +173,8 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric], **about: o
     **about
         Further entries of the metadata.
     """
-    with extra("bench"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     table = pa.table({
         "cell": pa.array(rows.cells.keys()).take(rows.cell),
@@ -215,9 +212,8 @@ def decoded(path: Path, seed: int) -> tuple[pa.Table, dict[str, Metric]]:
 
 def parsed(content: bytes) -> tuple[pa.Table, dict[str, Metric], Params]:
     """Return the rows, the metric specifications and all metadata in the content of a Parquet file of rows."""
-    with extra("bench"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     table = pq.read_table(pa.BufferReader(content), read_dictionary=["cell", "metric"]).drop_columns("label")
     stated = json.loads(table.schema.metadata[_META])
