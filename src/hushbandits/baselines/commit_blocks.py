@@ -1,7 +1,5 @@
 """Explore-then-commit on blocks of users, a baseline of this package."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.core import Array, Inbox, Observation, Streams, Team, World, integer

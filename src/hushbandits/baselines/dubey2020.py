@@ -1,7 +1,5 @@
 """The non-private multi-agent UCB that Dubey & Pentland 2020 compare with."""
 
-from __future__ import annotations
-
 from hushbandits.baselines.independent import each_alone
 from hushbandits.core import Streams, World, jit
 from hushbandits.envs.network.episode import NetworkTeam

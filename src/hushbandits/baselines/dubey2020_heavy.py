@@ -1,7 +1,5 @@
 """Dubey & Pentland 2020, "Cooperative Multi-Agent Bandits with Heavy Tails" (ICML): CMP-UCB."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

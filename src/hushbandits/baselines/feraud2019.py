@@ -1,7 +1,5 @@
 """Baselines of Féraud et al. 2019: 0-Privacy, which shares every reward, and 1-Privacy, which shares nothing."""
 
-from __future__ import annotations
-
 from hushbandits.agents.feraud2019 import ArmSelection
 from hushbandits.best_arm.routine import Routine
 from hushbandits.core import Requirements, Streams, World

@@ -1,7 +1,5 @@
 """Gap-Vote, a baseline of this package that votes out arms with a large empirical gap."""
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.best_arm.elimination import drop_outsiders, epochs, plan_all

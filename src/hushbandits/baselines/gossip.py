@@ -1,7 +1,5 @@
 """The gossip matrix, and the base of agents that average their sums with their neighbours' sums."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

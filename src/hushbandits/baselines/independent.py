@@ -1,7 +1,5 @@
 """Independent agents, each of which plays a single-agent policy without messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

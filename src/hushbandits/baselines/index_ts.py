@@ -1,7 +1,5 @@
 """Gaussian Thompson sampling on all received reports, a baseline of this package."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hushbandits.baselines.dubey2020 import pool

@@ -1,7 +1,5 @@
 """Lalitha & Goldsmith 2021, "Bayesian Algorithms for Decentralized Stochastic Bandits": Dec-TS."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Landgren, Srivastava & Leonard 2016, "Distributed Cooperative Decision-Making in Multiarmed Bandits": coop-UCB."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from itertools import pairwise

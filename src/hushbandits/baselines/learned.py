@@ -4,8 +4,6 @@ The folder holds ``card.json``, which says how it is played, and ``weights.npz``
 it does in a batch, bit for bit.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile

@@ -1,7 +1,5 @@
 """Martínez-Rubio, Kanade & Rebeschini 2019, "Decentralized Cooperative Stochastic Bandits": DDUCB."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

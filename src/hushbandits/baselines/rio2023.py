@@ -1,7 +1,5 @@
 """Baselines of Rio et al. 2023, in which agents share all samples or none."""
 
-from __future__ import annotations
-
 from hushbandits.best_arm.elimination import successive_elimination
 from hushbandits.best_arm.routine import Routine
 from hushbandits.core import Requirements, real

@@ -1,7 +1,5 @@
 """Sajed & Sheffet 2019, "An Optimal Private Stochastic-MAB Algorithm": DP-SE on blocks and single pulls."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from hushbandits.agents.azize2023 import Identifier

@@ -4,8 +4,6 @@ Such a policy is equivariant: renaming arms or agents renames its actions.  It p
 A lot is one of the numbers, so that a policy that takes the best choice can still try others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

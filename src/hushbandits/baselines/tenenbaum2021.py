@@ -3,8 +3,6 @@
 `VB-SDP-AE`, the related work's comparator of Chowdhury & Zhou 2023.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

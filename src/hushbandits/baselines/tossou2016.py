@@ -1,7 +1,5 @@
 """Tossou & Dimitrakakis 2016, "Algorithms for Differentially Private Multi-Armed Bandits" (AAAI)."""
 
-from __future__ import annotations
-
 from hushbandits.agents.dubey2020 import PrivateUCB
 from hushbandits.core.random.streams import LONGEST
 

@@ -1,7 +1,5 @@
 """Uniform play, a baseline of this package."""
 
-from __future__ import annotations
-
 from hushbandits.core import Action, Array, Observation, Streams, Team, World, integer, probability
 
 

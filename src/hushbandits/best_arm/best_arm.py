@@ -1,7 +1,5 @@
 """The table of routines that identify the best arm at fixed confidence, and a function that runs one routine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Successive elimination (Even-Dar, Mannor & Mansour 2006) as a routine of voting agents."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

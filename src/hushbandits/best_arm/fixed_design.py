@@ -1,7 +1,5 @@
 """Fixed-design arm selection: naive and median elimination (Even-Dar, Mannor & Mansour 2006)."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

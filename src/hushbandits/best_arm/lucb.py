@@ -4,8 +4,6 @@ They play the empirically best arm and its strongest challenger until the gap be
 enough; then all arms but the best are given up at once.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

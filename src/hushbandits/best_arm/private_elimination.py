@@ -1,7 +1,5 @@
 """Differentially private successive elimination in epochs (Sajed & Sheffet 2019), as in DP-MASE."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -3,8 +3,6 @@
 All remaining arms are pulled once per pass; after a pass, what is surely not the best is given up.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.best_arm.routine import RESETS, SILENT, VOTES, Routine

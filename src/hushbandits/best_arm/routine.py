@@ -1,7 +1,5 @@
 """Interface of best-arm routines: three compiled rules, `plan`, `learn` and `sync`, on one agent's samples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

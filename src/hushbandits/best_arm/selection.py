@@ -4,8 +4,6 @@ A routine samples one remaining arm per call, at confidence 1 − η and precisi
 holds one arm plays it on; one who has lost its last arm to the others' votes idles until 𝒦 is one arm.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Differentially private: Sajed & Sheffet 2019; in batches: Chowdhury & Zhou 2023, lemma 2.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """AdaP-TT (Azize, Jourdan, Al Marjani & Basu 2023) as a routine: top two under differential privacy."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

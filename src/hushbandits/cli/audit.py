@@ -1,7 +1,5 @@
 """``hushbandits audit``: test whether privacy mechanisms keep their guarantees."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

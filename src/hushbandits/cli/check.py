@@ -1,7 +1,5 @@
 """``hushbandits check FOLDER``: summarise a results folder and verify its files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """``hushbandits compare FOLDER``: compare the configurations of a results folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

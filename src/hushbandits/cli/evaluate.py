@@ -1,7 +1,5 @@
 """``hushbandits evaluate ID AGENT ...``: evaluate agents in one env, without an experiment or a folder."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from tyro.conf import Positional, arg

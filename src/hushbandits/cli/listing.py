@@ -1,7 +1,5 @@
 """``hushbandits list``: list the names of envs, agents, policies, wrappers and experiments, or explain a name."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """Entry point of the command line, such as ``hushbandits run quickstart``."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

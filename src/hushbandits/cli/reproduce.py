@@ -1,7 +1,5 @@
 """``hushbandits reproduce``: check whether the papers' claims hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

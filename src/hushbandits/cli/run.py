@@ -1,7 +1,5 @@
 """``hushbandits run`` and ``hushbandits report``: run experiments, and rebuild the report of a results folder."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import replace

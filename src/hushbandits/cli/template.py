@@ -1,7 +1,5 @@
 """``hushbandits new KIND NAME``: write a template of user-defined code, with a passing test."""
 
-from __future__ import annotations
-
 import importlib.util
 import keyword
 import re

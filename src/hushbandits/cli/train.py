@@ -1,7 +1,5 @@
 """``hushbandits train ID``: train a policy that can then play as an agent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

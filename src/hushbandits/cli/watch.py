@@ -1,7 +1,5 @@
 """``hushbandits watch ID --agent NAME``: animate one run."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from itertools import chain, islice, repeat

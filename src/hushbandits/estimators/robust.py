@@ -8,8 +8,6 @@ samples.  A *breakdown point* is the share of a sample that can drive the estima
 The rules themselves are compiled scalar functions (`hushbandits.estimators.rules`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, fields
 from typing import ClassVar

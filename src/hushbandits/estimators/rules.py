@@ -4,8 +4,6 @@
 samples with the same rules.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

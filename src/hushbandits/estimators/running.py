@@ -15,8 +15,6 @@
 Sums are kept in double-double, so that they equal those of the naive estimator whatever the order of arrival.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Compiled rules that update the tails of growing samples and compute trimmed means from them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

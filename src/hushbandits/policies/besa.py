@@ -1,7 +1,5 @@
 """BESA, best empirical sampled average, which compares arms on samples of equal size."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

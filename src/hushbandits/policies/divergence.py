@@ -1,7 +1,5 @@
 """Policies whose indices use the Bernoulli divergence: KL-UCB and IMED."""
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.core import Array, jit, real

@@ -3,8 +3,6 @@
 A learner's draws thus depend neither on the batch nor on the draws of other learners.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.core import jit

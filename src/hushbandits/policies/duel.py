@@ -1,7 +1,5 @@
 """Relative UCB for dueling bandits: actions are pairs of arms."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

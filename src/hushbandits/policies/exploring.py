@@ -1,7 +1,5 @@
 """Policies that explore at random or at the start: ε-greedy, softmax, EXP3, explore-then-commit."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Before play t each estimate holds at confidence ``1 − t⁻²``; the index adds the estimator's radius at it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

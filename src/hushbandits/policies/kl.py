@@ -1,7 +1,5 @@
 """Bernoulli Kullback–Leibler divergence and its confidence bounds, in compiled code."""
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.core import jit

@@ -14,8 +14,6 @@ counts its own updates.  The same rules serve an agent alone, a leader who feeds
 0
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -3,8 +3,6 @@
 The policies give no guarantee; the mechanism does, before a reward reaches them (`LocalDPNetwork-v0`).
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.core import Array, divisor, jit

@@ -1,7 +1,5 @@
 """Registry of policies by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hushbandits.core import shown

@@ -1,7 +1,5 @@
 """Functions that start a policy in an env and check the env's rewards and ε."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Thompson sampling: Beta–Bernoulli and Gaussian."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Upper confidence bounds: UCB1, UCB for sub-Gaussian rewards, MOSS, UCB-V."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
