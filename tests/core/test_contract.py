@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers import build, own_streams
 from homes import HOMES, NET
+from own_agents_that_fail import Still
 from scipy import stats
 from twin_streams import generator
 
@@ -196,14 +197,9 @@ def test_each_shows_a_feedback_agent_the_users_so_far():
 def test_every_lifted_agent_has_a_generator_of_its_own():
     drawn = {}
 
-    class Agent:
-        blind = True
-
+    class Agent(Still):
         def __init__(self, m, rng):
             drawn.setdefault(m, []).append(rng.random())
-
-        def act(self, t):
-            return 0
 
     seeds = spawn_seeds(0, 2)
     env = hb.make_batched("CoopNetwork-v0", n_agents=3, graph="path", horizon=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 from kinds import each_once, representatives, weekly_but
 from named import taken
+from own_agents_that_fail import Still
 
 import hushbandits as hb
 from hushbandits.core.random.rewards import Gaussian
@@ -133,17 +134,7 @@ def test_wrappers_that_change_rewards_in_an_order_that_can_be_played_are_played(
     assert rollout(core, make_team("Random"))["users"].tolist() == [64]
 
 
-class Silent:
-    blind = True
-
-    def __init__(self, m, rng):
-        pass
-
-    def act(self, t):
-        return 0
-
-
-class Speaking(Silent):
+class Speaking(Still):
     def compose(self, reward):
         return {"word": 1.0}
 
@@ -155,15 +146,15 @@ class Declared(hb.Team):
 def test_a_team_says_what_it_declares_and_agents_of_ones_own_what_is_asked():
     core = make_batched("CoopNetwork-v0", n_agents=2, horizon=2, extra_fields=WORD)
     with pytest.raises(
-        ValueError, match=r"^Silent sends the standard report \(arm int64, reward float64\), but the env expe"
+        ValueError, match=r"^Still sends the standard report \(arm int64, reward float64\), but the env expe"
     ):
-        check_compatible(core, hb.PerAgent(Silent))
+        check_compatible(core, hb.PerAgent(Still))
     with pytest.raises(
         ValueError, match=r"^Declared sends its own fields \(word float64\), but the env expects arm int64, "
     ):
         check_compatible(core, Declared())
     rollout(core, hb.PerAgent(Speaking))
-    rollout(make_batched("CoopNetwork-v0", n_agents=2, horizon=2), hb.PerAgent(Silent))
+    rollout(make_batched("CoopNetwork-v0", n_agents=2, horizon=2), hb.PerAgent(Still))
 
 
 BERNOULLI = {

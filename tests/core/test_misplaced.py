@@ -4,20 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from own_agents_that_fail import Still
 
 import hushbandits as hb
 
 NET = {"n_agents": 4, "horizon": 5}
-
-
-class One:
-    blind = True
-
-    def __init__(self, m, rng):
-        pass
-
-    def act(self, t):
-        return 0
 
 
 class Known(NamedTuple):
@@ -51,7 +42,7 @@ def test_a_policy_is_no_agent_and_is_played_by_some(policy):
         assert results.final("regret").shape == (1,)
 
 
-class Misreads(One):
+class Misreads(Still):
     def receive(self, messages):
         for message in messages:
             message["rewrd"]
@@ -64,7 +55,7 @@ def test_a_field_that_no_message_has_names_agent_and_round():
 
 
 def test_an_agent_that_nothing_reaches_is_refused_unless_it_is_blind():
-    deaf = type("Deaf", (One,), {"blind": False, "update": lambda self, reward: None})
+    deaf = type("Deaf", (Still,), {"blind": False, "update": lambda self, reward: None})
 
     def built(cls):  # a function, which returns agents only when it is called
         hb.rollout(hb.make_batched("CoopNetwork-v0", **NET), hb.PerAgent(lambda m, rng: cls(m, rng)))

@@ -5,8 +5,8 @@ import hushbandits as hb
 SMALL = {"n_agents": 4, "horizon": 20}
 
 
-class Breaks:
-    """An agent that raises in round 3."""
+class Still:
+    """An agent that plays arm 0."""
 
     blind = True
 
@@ -14,7 +14,13 @@ class Breaks:
         pass
 
     def act(self, t):
-        """Play arm 0, twice."""
+        return 0
+
+
+class Breaks(Still):
+    """An agent that raises in round 3."""
+
+    def act(self, t):
         if t == 3:
             raise ArithmeticError("boom")
         return 0
