@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from refusals import rows
-from talk import NET, at_talk
+from talk import NET, at_talk, game, mine
 
 import hushbandits as hb
 from hushbandits.wrappers.secagg import SecAgg
@@ -30,3 +30,8 @@ def test_a_shuffle_leaves_a_sum_as_it_is():
     both, _ = at_talk(wrappers=[Shuffle(), SecAgg()])
     for one, other in zip(plain.communicate().inbox.tally(), both.communicate().inbox.tally(), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@rows("value", [[0.0], [True], [3], np.zeros((1, 7), np.float16), np.zeros((1, 0))])
+def test_any_number_per_run_is_a_metric(value):
+    game(mine("metrics", {"height": value}))

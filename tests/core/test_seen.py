@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bench_helpers import small
 from refusals import rows
 
 import hushbandits as hb
 from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.check import check
-from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.experiment import Component
 from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.rollout import rollout
 from hushbandits.core.team import EnvView, check_compatible
@@ -105,16 +106,7 @@ def test_promises_protection_and_check_show_faces():
     env, team = hb.make_batched("CoopNetwork-v0", runs=2, **ROUNDS), Peeking()
     team.guarantees(env)
     hb.privacy_report(env, agent=team)
-    check(
-        [
-            Experiment(
-                name="e",
-                title="e",
-                env=Component("CoopNetwork-v0", n_agents=3, horizon=4),
-                agents=[Component(f"{__name__}:Peeking")],
-            )
-        ]
-    )
+    check([small(env=Component("CoopNetwork-v0", n_agents=3, horizon=4), agents=[f"{__name__}:Peeking"], sweep={})])
     assert all(type(env) is EnvView for hook, env in MET if hook != "requirements")
 
 
