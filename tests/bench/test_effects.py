@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from bench_helpers import small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushbandits.bench.runner.check import points
 from hushbandits.bench.spec.claim import EFFECTS, ORIGINS, Claim, Difference, Ratio, Slope, Value
-from hushbandits.bench.spec.experiment import Component, Experiment
+from hushbandits.bench.spec.experiment import Component
 from hushbandits.bench.stats.intervals import PROCEDURES
 
 SHARED, ALONE = Component("Multi-UCB"), Component("UCB1", label="alone")
@@ -16,17 +17,8 @@ TWIN = [Component("Private-UCB", epsilon=epsilon) for epsilon in (0.5, 1.0)]
 
 
 def experiment(*claims, **changes):
-    return Experiment(
-        **{
-            "name": "known",
-            "title": "Known",
-            "env": Component("CoopNetwork-v0", horizon=10),
-            "agents": [SHARED, ALONE, *TWIN],
-            "sweep": {"env.n_agents": (4, 8), "env.max_hops": (1, 2)},
-            "claims": claims,
-            **changes,
-        }
-    )
+    sweep = {"env.n_agents": (4, 8), "env.max_hops": (1, 2)}
+    return small(**{"agents": [SHARED, ALONE, *TWIN], "sweep": sweep, "claims": claims, **changes})
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from bench_helpers import lines
+from bench_helpers import experiment, lines
 from kinds import each_once
 from scipy import stats as scipy_stats
 
 from hushbandits.bench.spec.claim import Claim
-from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.bench.stats.intervals import RAREST, fewest_runs
 from hushbandits.bench.stats.verdicts import ALPHA, judge
 
@@ -54,15 +53,7 @@ class Draws:
 def family(fields, m=M):
     sweep = (4, 8, 16) if fields.get("effect") == "slope" else (4,)
     claims = [Claim.from_dict({"sentence": f"Claim {i}.", "metric": "regret", "of": "A", **fields}) for i in range(m)]
-    agents = [Component("Multi-UCB", label="A"), Component("UCB1", label="B")]
-    return Experiment(
-        name="boundary",
-        title="All at the boundary",
-        env=Component("CoopNetwork-v0", horizon=100),
-        agents=agents,
-        sweep={"env.n_agents": sweep},
-        claims=claims,
-    )
+    return experiment(*claims, sweep={"env.n_agents": sweep})
 
 
 def wrong_families(whole, uniforms, families):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 
+import bench_helpers
 import numpy as np
 import pytest
 from kinds import one_per_class
@@ -18,7 +19,7 @@ from hushbandits.bench.run import run
 from hushbandits.bench.runner.check import check
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.claim import Claim, Difference, Value
-from hushbandits.bench.spec.experiment import Component, Experiment, Figure
+from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.bench.stats import mean_interval, share_interval
 from hushbandits.bench.stats.verdicts import judge
 from hushbandits.core.metric import NATURES
@@ -153,17 +154,14 @@ def hive(tmp_path, monkeypatch):
 
 def experiment(*claims, **changes):
     fields = {
-        "name": "hives",
-        "title": "Hives",
         "env": Component("hive_here:Hive", horizon=4),
         "agents": [Component("Random", label="A"), Component("Multi-UCB", label="B")],
         "runs": 30,
         "checkpoints": [2, 4],
         "metrics": ("swarmed", "bees", "height"),
-        "claims": claims,
         "sweep": {"env.n_agents": (2, 3)},
     }
-    return Experiment(**{**fields, **changes})
+    return bench_helpers.experiment(*claims, **{**fields, **changes})
 
 
 def test_a_rate_of_ones_own_is_one_in_tables_figures_and_verdicts(hive):

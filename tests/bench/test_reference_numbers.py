@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from kinds import weekly_but
 
 import hushbandits as hb
 from benchmarks import reference
@@ -13,20 +14,6 @@ DECLARED = {name: reference.declared(name) for name in NAMES}
 SAVED = {name: json.loads((reference.FOLDER / f"{name}.json").read_text(encoding="utf8")) for name in NAMES}
 #: Played again by default; weekly all are.
 DAILY = ("feedback", "Dist-DP-SE")
-
-
-def only(name, line):
-    """An instance with one line."""
-    experiment = DECLARED[name]
-    (agent,) = (use for use in experiment.agents if use.called == line)
-    return replace(experiment, agents=[agent])
-
-
-def assert_unmoved(again, saved):
-    """Return whether numbers equal the saved ones, up to the order of additions."""
-    assert again.keys() == saved.keys()
-    for metric, numbers in again.items():
-        assert {key: pytest.approx(value, rel=1e-9) for key, value in numbers.items()} == saved[metric], metric
 
 
 def test_every_agent_has_numbers():
@@ -42,18 +29,14 @@ def test_a_file_is_of_what_is_declared_beside_it(name):
     assert {tuple(said["metrics"]) for said in saved["lines"].values()} == {tuple(experiment.metrics)}
 
 
-def unmoved(lines):
-    assert lines
-    for name, line in lines:
-        again = reference.played(only(name, line))
-        assert_unmoved(again[line]["metrics"], SAVED[name]["lines"][line]["metrics"])
-
-
-def test_a_line_has_not_moved():
-    unmoved([DAILY])
-
-
-@pytest.mark.weekly
-@pytest.mark.parametrize("name", NAMES)
-def test_no_line_has_moved(name):
-    unmoved([(name, line) for line in SAVED[name]["lines"]])
+@pytest.mark.parametrize(
+    ("name", "line"), weekly_but([DAILY], *((name, line) for name in NAMES for line in SAVED[name]["lines"]))
+)
+def test_a_line_has_not_moved(name, line):
+    """Numbers equal the saved ones, up to the order of additions."""
+    (agent,) = (use for use in DECLARED[name].agents if use.called == line)
+    again = reference.played(replace(DECLARED[name], agents=[agent]))[line]["metrics"]
+    saved = SAVED[name]["lines"][line]["metrics"]
+    assert again.keys() == saved.keys()
+    for metric, numbers in again.items():
+        assert {key: pytest.approx(value, rel=1e-9) for key, value in numbers.items()} == saved[metric], metric

@@ -84,17 +84,11 @@ def test_claims_are_counted_by_whose_they_are_and_the_headline_has_the_papers(pa
 
 
 def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):
-    (papers / "frail2020.py").write_text(
-        "import hushbandits as hb\n"
-        "class Frail(hb.Team):\n"
-        "    setting = 'network'\n"
-        "    def act(self, obs):\n"
-        "        raise RuntimeError('not today')\n"
-    )
     title, (whole,) = reproducing.modules()["alpha1999"]
-    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (whole.joined_by([Component("frail2020:Frail")]),)))
+    joined = whole.joined_by([Component("own_agents_that_fail:Breaks")])
+    monkeypatch.setitem(reproducing.modules(), "alpha1999", (title, (joined,)))
     assert main(["reproduce", "alpha1999", "--jobs", "1", "--quick"]) == 1
-    assert "not today" in capsys.readouterr().err
+    assert "boom" in capsys.readouterr().err
     assert "Sharing pays in alpha1999." in (papers / "docs/reproduction.md").read_text()
 
 

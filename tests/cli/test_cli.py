@@ -120,17 +120,10 @@ above = 0
 
 
 def test_a_failing_cell_exits_1(spec, capsys):
-    (spec / "frail.py").write_text(
-        "import hushbandits as hb\n"
-        "class Frail(hb.Team):\n"
-        "    setting = 'network'\n"
-        "    def act(self, obs):\n"
-        "        raise RuntimeError('not today')\n"
-    )
-    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "frail:Frail", "--out", "o"]) == 1
+    assert main(["run", "mine.toml", "--jobs", "1", "--agents", "own_agents_that_fail:Breaks", "--out", "o"]) == 1
     err = capsys.readouterr().err
-    assert "Frail, agents = 3: runs 0–2, seed 0: RuntimeError: not today" in err
-    assert "not today" in (spec / "o/report.html").read_text()
+    assert "Breaks, agents = 3: runs 0–2, seed 0: " in err
+    assert "ArithmeticError: boom" in (spec / "o/report.html").read_text()
 
 
 def test_a_file_that_somebody_else_made_is_not_written_over(spec, capsys):

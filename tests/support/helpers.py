@@ -1,5 +1,8 @@
 """Helpers to play step by step, and to observe."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import hushbandits as hb
@@ -61,3 +64,14 @@ def estimates(samples, log_inverse_delta, out):
     """Write the means at confidence 1 − δ to `out` ``(R, M, K)``; entries without a sample stay unchanged."""
     for r in range(len(out)):
         samples.rules.estimate(samples.state, r, log_inverse_delta, out, np.empty(out.shape))
+
+
+def calls(function, *args):
+    """Return the files of this package's functions that are called, one for each call."""
+    root, files, before = str(Path(hb.__file__).parent), [], sys.getprofile()
+    sys.setprofile(lambda frame, event, _: files.append(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        function(*args)
+    finally:
+        sys.setprofile(before)
+    return [file for file in files if file.startswith(root)]
