@@ -9,10 +9,10 @@ import pytest
 from helpers import begin, estimates
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_envs_here import Jumps
 from rounds import by_phases
 
 import hushbandits as hb
-from hushbandits.core.random.arms import Arms
 from hushbandits.core.random.rewards import Law
 from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.wrapper import Wrapper
@@ -39,19 +39,8 @@ class Own(Law):
         return "Own()"
 
 
-class Tides(Arms):
-    """Arms with a user-defined motion."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.moving = True
-
-    def move(self, start, t):
-        return np.clip(start + 0.2 * np.sin(np.asarray(t)[..., None] / 5 + np.arange(start.shape[-1])), 0.0, 1.0)
-
-
 class Tidal(CoopNetwork):
-    arms_class = Tides
+    arms_class = Jumps
 
 
 COMPILED = ["Multi-UCB", "UCB1", "QuACK-UCB", "Byzantine-UCB"]

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from kinds import each_once
+from noises import polya_by_hand
 from renyi import renyi_divergence
-from scipy import stats
 from wrapped_laplace import log_wrapped_discrete_laplace, worst_log_ratio
 
 import hushbandits as hb
@@ -136,10 +136,7 @@ def test_the_ledger_writes_down_every_block():
 
 def one_pays(n, survivors, g, epsilon, t):
     """ε of what is left of n Pólya shares 1/t: P(0)/P(g) of the difference of two negative binomials."""
-    shape, q = survivors / t, -math.expm1(-epsilon / g)
-    k = np.arange(round(60 * g / epsilon))
-    law = stats.nbinom.pmf(k, shape, q)
-    return max(epsilon, math.log((law @ law) / (law @ stats.nbinom.pmf(k + g, shape, q))))
+    return max(epsilon, polya_by_hand(survivors / t, g / epsilon, g))
 
 
 def renyi_pays(n, survivors, g, epsilon, t):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import each_once
+from noises import polya_by_hand
 from refusals import rows
 from scipy import stats
 
@@ -99,13 +100,6 @@ def test_the_binomial_is_looked_at_far_into_its_tails(trials, q, deviations):
     down = stats.binom.sf(cut - 1, trials, q) - math.exp(epsilon) * stats.binom.sf(cut, trials, q)
     assert binomial_delta(trials, q, epsilon) == pytest.approx(max(up, down), rel=1e-5)
     assert binomial_profile(trials, q)(np.array([epsilon]))[0] == binomial_delta(trials, q, epsilon)
-
-
-def polya_by_hand(shape, b, g):
-    """``ln P(0)/P(g)`` of a difference of two Pólya draws, added up from SciPy's law."""
-    k = np.arange(round(60 * b) + g)
-    one, other = stats.nbinom.logpmf([k, k + g], shape, -math.expm1(-1 / b))
-    return np.logaddexp.reduce(2 * one) - np.logaddexp.reduce(one + other)
 
 
 @pytest.mark.parametrize(("shape", "b"), [(0.01, 1.0), (0.5, 1.0), (0.9, 2.0), (1e-4, 3.0)])

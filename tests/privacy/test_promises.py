@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers import begin
 from kinds import each_once
+from noises import hockey_stick
 from refusals import rows
 from scipy import special
 
@@ -45,17 +46,6 @@ MECHANISMS = [
     ("ShuffleDP-v0", {"shuffle": "binary-sum"}),
     ("ShuffleDP-v0", {"shuffle": "binary-sum", "calibrate": "exact"}),
 ]
-
-
-def hockey_stick(p, q, epsilon):
-    """δ of two laws on the same points, straight from its definition, the worse direction."""
-    e = math.exp(epsilon)
-    return max(np.maximum(p - e * q, 0).sum(), np.maximum(q - e * p, 0).sum())
-
-
-def neighbours(pmf, shift):
-    nobody = np.zeros(shift)
-    return np.append(pmf, nobody), np.append(nobody, pmf)
 
 
 # -- what one block gives away --------------------------------------------------------------------------------------
@@ -107,12 +97,12 @@ def test_laws_of_sums_reach_far_into_their_tails():
     for _ in range(7):
         pmf = np.convolve(pmf, one)
     for epsilon in (0.5, 4.0, 20.0, 60.0):
-        by_hand = hockey_stick(*neighbours(pmf, 14), epsilon)
+        by_hand = hockey_stick(pmf, 14, epsilon)
         found = law_profile(DiscreteGaussian(1.3), 8, 14)(np.array([epsilon]))[0]
         assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-14)
     pmf = special.ive(np.abs(np.arange(-400, 401)), 100.0)
     for epsilon in (0.5, 4.0, 20.0, 100.0):
-        by_hand = hockey_stick(*neighbours(pmf, 60), epsilon)
+        by_hand = hockey_stick(pmf, 60, epsilon)
         found = law_profile(Skellam(12.5), 8, 60)(np.array([epsilon]))[0]
         assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-14)
     assert math.isinf(epsilon_at(pure_profile(1.0, 1e-3), 1e-4))

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from chance import LEVEL, chi_square, repeating, two_sample
+from scipy import stats
 
 from hushbandits.privacy.divergence import law_profile
 from hushbandits.privacy.samplers import Exact, PolyaDifference
@@ -74,3 +75,10 @@ def check_law(law, pmf=None, exact=True, n=3, shift=2):
     if (curve := law.curve(n, shift)) is not None:
         for alpha in (2, 3, 5):
             assert curve(alpha) >= renyi(many, shift, alpha) - 1e-9
+
+
+def polya_by_hand(shape, b, g):
+    """``ln P(0)/P(g)`` of a difference of two Pólya draws, added up from SciPy's law."""
+    k = np.arange(round(60 * b) + g)
+    one, other = stats.nbinom.logpmf([k, k + g], shape, -math.expm1(-1 / b))
+    return np.logaddexp.reduce(2 * one) - np.logaddexp.reduce(one + other)

@@ -4,14 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from graph_mutants import Timid
 from helpers import begin, build
 from refusals import rows
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.audits.cases import Budget
-from hushbandits.audits.suite import checks
 from hushbandits.wrappers.local_bernoulli import LocalBernoulli
 from hushbandits.wrappers.local_laplace import LocalLaplace
 
@@ -41,15 +38,6 @@ def test_agents_see_bits_and_regret_counts_the_arms():
         team.receive(obs.inbox)
     gaps = env.metrics()["regret"] / 0.05
     np.testing.assert_allclose(gaps, gaps.round(), atol=1e-9)
-
-
-@pytest.mark.weekly
-def test_the_audit_refutes_twice_the_epsilon():
-    budget = Budget(samples=1800, largest=150, runs=10)
-    failed = [
-        v.check for check in checks([f"graph_mutants:{Timid.__name__}"], budget) for v in check.run() if not v.passed
-    ]
-    assert failed
 
 
 @rows("agent", ["LDP-UCB-L", "QuACK-LDP-UCB-L"])
