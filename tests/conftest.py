@@ -1,6 +1,7 @@
 """Shared fixtures of all tests."""
 
 import os
+import sys
 
 import pytest
 from children import hears_ctrl_c
@@ -20,6 +21,15 @@ def ctrl_c():
     """Let Ctrl-C work here and in child processes, also if pytest runs in the background of a shell."""
     with hears_ctrl_c():
         yield
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder; modules imported from it are unloaded afterwards."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
 
 
 def pytest_configure(config):

@@ -55,9 +55,8 @@ def test_a_text_is_a_name_in_python_and_in_a_file(tmp_path):
 # -- other entry points -----------------------------------------------------------------------------------------
 
 
-def test_a_parameter_for_all_agents_reaches_those_who_join(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text('title = "N"\nenv = "CoopNetwork-v0"\nagents = ["Private-UCB"]')
+def test_a_parameter_for_all_agents_reaches_those_who_join(here):
+    (here / "mine.toml").write_text('title = "N"\nenv = "CoopNetwork-v0"\nagents = ["Private-UCB"]')
     (one,) = asked("mine.toml", None, False, ["agent.epsilon=2"], ["DP-UCB-INT"])
     assert [(a.name, a.params) for a in one.agents] == [("Private-UCB", {"epsilon": 2}), ("DP-UCB-INT", {"epsilon": 2})]
 

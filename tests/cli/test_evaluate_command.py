@@ -11,10 +11,7 @@ from hushbandits.cli.main import main
 SMALL = ["--runs", "6", "--set", "env.n_agents=3", "--set", "env.horizon=30"]
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_it_shows_the_numbers_of_evaluate_and_compare(here, capsys):

@@ -16,10 +16,9 @@ agents = ["Multi-UCB", "UCB1"]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(TOML)
-    return tmp_path
+def here(here):
+    (here / "mine.toml").write_text(TOML)
+    return here
 
 
 def test_a_file_of_this_package_s_name_is_pointed_out(here, capsys):

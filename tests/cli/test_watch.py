@@ -19,10 +19,8 @@ GAME = ["watch", "CoopNetwork-v0", "--agent", "Multi-UCB", "--set", "env.n_agent
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def unseen(here):
     matplotlib.use("agg")
-    return tmp_path
 
 
 @pytest.fixture

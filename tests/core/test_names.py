@@ -79,15 +79,13 @@ sweep = {{ "{m}:Mute.rate" = [0.5, 1.0] }}
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(here, monkeypatch):
     """A user module in the working folder, under a name that no other test imports."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
-    name = "own_" + tmp_path.name.replace("-", "_")
-    (tmp_path / f"{name}.py").write_text(OWN)
-    (tmp_path / "mine.toml").write_text(TOML.format(m=name))
-    yield name
-    sys.modules.pop(name, None)
+    name = "own_" + here.name.replace("-", "_")
+    (here / f"{name}.py").write_text(OWN)
+    (here / "mine.toml").write_text(TOML.format(m=name))
+    return name
 
 
 def test_all_four_kinds_by_name(own):

@@ -1,7 +1,5 @@
 """Submissions of built-in agents, played when a test first uses them."""
 
-import sys
-
 import pytest
 
 from hushbandits.cli.main import main
@@ -24,13 +22,10 @@ def hidden():
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """Return an empty working folder; modules imported from it are unloaded afterwards."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    for path in tmp_path.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+def here(here, monkeypatch):
+    """Return an empty working folder, from which modules are imported."""
+    monkeypatch.syspath_prepend(here)
+    return here
 
 
 @pytest.fixture(scope="session")

@@ -238,10 +238,7 @@ def test_a_policy_that_was_trained_is_named_by_its_folder(here, hidden, capsys):
 
 
 def test_an_agent_that_fails_is_shown_and_what_was_played_is_kept(here, capsys):
-    (here / "own_bad.py").write_text(
-        "class Bad:\n    blind = True\n    def __init__(self, m, rng): ...\n    def act(self, t):\n        return 0\n"
-    )
-    assert main(["bench", "--agents", "own_bad:Bad", "--tasks", "vote-small", "--jobs", "1"]) == 1
+    assert main(["bench", "--agents", "own_agents_that_fail:Still", "--tasks", "vote-small", "--jobs", "1"]) == 1
     said = capsys.readouterr().err
     assert "act must return 3 bools as arms, not 0; complete batches are saved" in said
     assert said.count("\n") == 1
