@@ -109,9 +109,8 @@ def test_who_was_trained_under_it_looks_so(tmp_path):
         hb.evaluate("CoopNetwork-v0", model, runs=1, env=NET)
 
 
-def test_a_training_from_the_shell_keeps_it_and_its_setting(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own_recent.py").write_text(
+def test_a_training_from_the_shell_keeps_it_and_its_setting(here):
+    (here / "own_recent.py").write_text(
         "from hushbandits.envs.network import CoopNetwork\nfrom hushbandits.envs.network.task import NetworkTask\n"
         "class Longer(NetworkTask):\n"
         "    def __init__(self, core, *, extra=1, **options):\n"
@@ -120,15 +119,15 @@ def test_a_training_from_the_shell_keeps_it_and_its_setting(tmp_path, monkeypatc
         "class Env(CoopNetwork):\n    rl_task, setting = Longer, 'elsewhere'\n"
     )
     given = {**SHORT, "hyper": HYPER["ppo"], "env": NET}
-    train("own_recent:Env", tmp_path / "a", task={"extra": 3, "cost_coefficients": {"messages": 0.1}}, **given)
-    assert (read(tmp_path / "a").options, read(tmp_path / "a").setting) == ({"extra": 3}, "elsewhere")
-    last = json.loads((tmp_path / "a" / "card.json").read_text())["training"]["curve"][-1]
-    found = hb.evaluate("own_recent:Env", f"sb3:{tmp_path / 'a'}", runs=2, env={**NET, "permute_arms": True})
+    train("own_recent:Env", here / "a", task={"extra": 3, "cost_coefficients": {"messages": 0.1}}, **given)
+    assert (read(here / "a").options, read(here / "a").setting) == ({"extra": 3}, "elsewhere")
+    last = json.loads((here / "a" / "card.json").read_text())["training"]["curve"][-1]
+    found = hb.evaluate("own_recent:Env", f"sb3:{here / 'a'}", runs=2, env={**NET, "permute_arms": True})
     assert found.final("regret").shape == (2,)
     assert set(last["metrics"]) <= {*found.metrics}
     with pytest.raises(ValueError, match="plays the elsewhere setting, but CoopNetwork-v0 has the network setting"):
-        hb.evaluate("CoopNetwork-v0", f"sb3:{tmp_path / 'a'}", runs=1, env=NET)
+        hb.evaluate("CoopNetwork-v0", f"sb3:{here / 'a'}", runs=1, env=NET)
     with pytest.raises(
         ValueError, match=r"extr=3 is not an option for learners in the elsewhere setting; known: extra"
     ):
-        train("own_recent:Env", tmp_path / "b", task={"extr": 3}, **given)
+        train("own_recent:Env", here / "b", task={"extr": 3}, **given)

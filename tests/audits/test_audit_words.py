@@ -85,12 +85,11 @@ def lost_agent():
     raise KeyError("nowhere")
 
 
-def test_a_check_that_raises_is_an_error_and_no_end(tmp_path, monkeypatch, capsys):
-    (tmp_path / "raises.py").write_text(
+def test_a_check_that_raises_is_an_error_and_no_end(here, capsys):
+    (here / "raises.py").write_text(
         "from hushbandits.wrappers.local_laplace import LocalLaplace\n"
         "class Raises(LocalLaplace):\n"
         "    def reset(self, env, seeds): raise OSError('no draw')\n"
     )
-    monkeypatch.chdir(tmp_path)
     assert main(["audit", "raises:Raises", "--samples", "200"]) == 1
     assert "OSError: no draw" in capsys.readouterr().out

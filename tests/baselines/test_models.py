@@ -134,16 +134,15 @@ def test_what_is_known_of_its_env_is_used_and_what_is_not_is_asked_for(tmp_path)
         hb.evaluate("CoopNetwork-v0", model, env=NET, agent_kwargs={"deterministc": True})
 
 
-def test_it_stands_in_an_experiment_and_its_digest_is_its_contents(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    saved(model_of(), tmp_path / "my.zip")
+def test_it_stands_in_an_experiment_and_its_digest_is_its_contents(here):
+    saved(model_of(), here / "my.zip")
     experiment = Experiment(
         name="x", title="X", env=Component("CoopNetwork-v0", **NET), agents=["sb3:my.zip"], runs=2, metrics=["regret"]
     )
     before = hb.source_digests([experiment])
     assert list(before) == ["sb3:my.zip"]
-    hb.run(experiment, tmp_path / "out")
-    saved(model_of(net_arch=[4]), tmp_path / "my.zip")
+    hb.run(experiment, here / "out")
+    saved(model_of(net_arch=[4]), here / "my.zip")
     assert hb.source_digests([experiment]) != before
 
 
@@ -213,22 +212,21 @@ def rezipped(path, **members):
     return path
 
 
-def test_nothing_of_a_zip_is_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_nothing_of_a_zip_is_run(here):
     bomb = base64.b64encode(pickle.dumps(Bomb())).decode()
 
     def armed(content):
         return json.dumps({**json.loads(content), "note": {":type:": "x", ":serialized:": bomb}})
 
     model = model_of()
-    path = saved(model, tmp_path / "my.zip")
+    path = saved(model, here / "my.zip")
     PPO.load(rezipped(path, data=armed), device="cpu")
-    (tmp_path / "boom").rmdir()  # the bomb works if the library reads the whole file
+    (here / "boom").rmdir()  # the bomb works if the library reads the whole file
     mine = hb.evaluate("CoopNetwork-v0", model, runs=2, env=NET)
     assert same(mine, hb.evaluate("CoopNetwork-v0", f"sb3:{path}", runs=2, env=NET))
     with pytest.raises(ValueError, match=r"my\.zip"):
         hb.make_team(f"sb3:{rezipped(path, policy=lambda content: pickle.dumps(Bomb()))}")
-    assert not (tmp_path / "boom").exists()
+    assert not (here / "boom").exists()
 
 
 def test_a_zip_that_is_none_is_refused(tmp_path):

@@ -143,11 +143,10 @@ class Swarm(hb.Team):
 @pytest.mark.parametrize(
     "asked", [{"metrics": ("swarmed",)}, {"figures": (Figure(y="swarmed", x="runs"),)}], ids=["metric", "figure"]
 )
-def test_what_one_of_two_agents_lacks_is_said_to_be_lacking_there(tmp_path, monkeypatch, agents, asked):
-    monkeypatch.chdir(tmp_path)
+def test_what_one_of_two_agents_lacks_is_said_to_be_lacking_there(here, agents, asked):
     for name in agents:
         if ":" in name:
-            (tmp_path / f"{name.partition(':')[0]}.py").write_text(SWARM)
+            (here / f"{name.partition(':')[0]}.py").write_text(SWARM)
     one = small(runs=2, sweep={}, agents=agents, **asked)
     with pytest.raises(ValueError, match=r"swarm_.:Swarm on .* has the metric 'swarmed', but UCB1 on .* does not"):
-        run(one, tmp_path / "o")
+        run(one, here / "o")

@@ -22,7 +22,7 @@ from hushbandits.cli.main import main
 
 
 @pytest.fixture
-def papers(monkeypatch, tmp_path):
+def papers(monkeypatch, here):
     """Two papers with small experiments; the second paper has two, which share their cells, and a claim on a curve."""
     catalog = {}
     for name, below, times in (("alpha1999", 1, [None]), ("beta2001", 0.5, [None, 50])):
@@ -34,8 +34,7 @@ def papers(monkeypatch, tmp_path):
         catalog[name] = f"{name}: a paper.", tuple(shown)
     for module in ("hushbandits.bench.spec.catalog", "hushbandits.bench.reproduce"):
         monkeypatch.setattr(f"{module}.modules", lambda: catalog)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return here
 
 
 def test_reproduce_says_and_writes_every_verdict(papers, capsys):

@@ -25,10 +25,9 @@ agents = [{ type = "UCB1", label = "γ ∈ 猫" }]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(SPEC, encoding="utf-8")
-    return tmp_path
+def folder(here):
+    (here / "mine.toml").write_text(SPEC, encoding="utf-8")
+    return here
 
 
 @pytest.mark.parametrize("encoding", [pytest.param("cp1252", marks=pytest.mark.weekly), "ascii"])

@@ -94,8 +94,7 @@ def test_the_ellipsoid_holds_theta_in_all_but_delta_of_the_runs():
     assert missed_by_a_tenth.mean() > 0.5
 
 
-def test_who_listens_wins_at_the_command_line_and_in_a_folder(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_who_listens_wins_at_the_command_line_and_in_a_folder(here, capsys):
     agents = ["contextual:LinUCB", "contextual:Alone", "Random"]
     assert main(["evaluate", ENV, *agents, "--runs", "12", "--metric", "regret"]) == 0
     assert "A − B" in capsys.readouterr().out
