@@ -117,9 +117,8 @@ def test_an_env_that_shows_something_else_is_refused(folders, case):
         hb.evaluate(id, f"sb3:{folders[which]}", runs=1, env=params, wrappers=wrappers)
 
 
-def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "here").symlink_to(folders["network"])
+def test_it_stands_wherever_an_agents_name_may(folders, here):
+    (here / "here").symlink_to(folders["network"])
     lines = [
         Component("sb3:here"),
         Component("sb3:here", two_phase=True),
@@ -131,12 +130,12 @@ def test_it_stands_wherever_an_agents_name_may(folders, tmp_path, monkeypatch):
     assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
     before = hb.source_digests([experiment])
     assert list(before) == ["sb3:here"]
-    assert {*hb.run(experiment, tmp_path / "out").results.labels} == {*experiment.lines()}
-    (tmp_path / "other").mkdir()
+    assert {*hb.run(experiment, here / "out").results.labels} == {*experiment.lines()}
+    (here / "other").mkdir()
     for path in folders["network"].iterdir():
-        (tmp_path / "other" / path.name).write_bytes(path.read_bytes() + b"\n" * (path.suffix == ".json"))
-    (tmp_path / "here").unlink()
-    (tmp_path / "here").symlink_to(tmp_path / "other")
+        (here / "other" / path.name).write_bytes(path.read_bytes() + b"\n" * (path.suffix == ".json"))
+    (here / "here").unlink()
+    (here / "here").symlink_to(here / "other")
     assert hb.source_digests([experiment]) != before
 
 

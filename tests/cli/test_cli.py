@@ -25,10 +25,9 @@ quick = { runs = 2, "env.n_agents" = 3 }
 
 
 @pytest.fixture
-def spec(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text(SPEC)
-    return tmp_path
+def spec(here):
+    (here / "mine.toml").write_text(SPEC)
+    return here
 
 
 def test_list_names_everything_with_a_line_each(capsys):

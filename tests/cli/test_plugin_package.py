@@ -62,12 +62,11 @@ def test_the_contract_fails_what_breaks_it(tmp_path):
 
 
 @pytest.mark.parametrize(("kinds", "tests"), [(["agent"], 2), pytest.param(KINDS, 11, marks=pytest.mark.weekly)])
-def test_templates_pass_their_own_tests_and_are_not_written_over(kinds, tests, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_templates_pass_their_own_tests_and_are_not_written_over(kinds, tests, here, capsys):
     for kind in kinds:
         assert main(["new", kind, f"my-{kind}"]) == 0
         assert f"test_my_{kind}.py" in capsys.readouterr().out
-    assert f"{tests} passed" in said("pytest", "-q", "-W", "error", "-p", "no:cacheprovider", folder=tmp_path)
+    assert f"{tests} passed" in said("pytest", "-q", "-W", "error", "-p", "no:cacheprovider", folder=here)
     assert main(["new", "agent", "MyAgent"]) == 2
     assert "my_agent.py exists already" in capsys.readouterr().err
 
