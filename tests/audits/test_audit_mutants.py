@@ -87,10 +87,8 @@ def test_released_means_show_by_themselves_which_arm_was_better():
 
 @pytest.mark.weekly
 def test_the_honest_ones_that_they_are_made_of_pass():
-    for name in ("DiscreteLaplace", "LocalDiscreteLaplace", "PrivateMeans", "LocalLaplace"):
-        module = {"PrivateMeans": PrivateMeans, "LocalLaplace": LocalLaplace}.get(name, DiscreteLaplace).__module__
-        module = LocalDiscreteLaplace.__module__ if name == "LocalDiscreteLaplace" else module
-        for check in checks([f"{module}:{name}"], BUDGET):
+    for cls in (DiscreteLaplace, LocalDiscreteLaplace, PrivateMeans, LocalLaplace):
+        for check in checks([f"{cls.__module__}:{cls.__name__}"], BUDGET):
             assert [v for v in check.run() if not v.passed] == []
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
+from graph_mutants import OnGraph
 from refuted import refuted_by
 
 import hushbandits as hb
@@ -87,17 +88,12 @@ class OwnUnclipped(OwnDraws):
         return message.add(lambda n: Point(1 / self.epsilon), self._stream)
 
 
-class OneDraw(OwnNoise):
+class OneDraw(OnGraph, OwnNoise):
     """All messages of a run share one draw: each alone keeps the guarantee, and two do not."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
         self._once = np.array([its.laplace(0, 1 / self.epsilon) for its in rng.generators()])
-
-    def message_fields(self, fields, env):
-        if not env.message_class.identified_senders:
-            raise ValueError("agents alone")
-        return super().message_fields(fields, env)
 
     def send(self, message, env):
         return message.with_fields(reward=np.clip(message["reward"], 0, 1) + self._once[:, None])

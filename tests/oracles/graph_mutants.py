@@ -36,13 +36,17 @@ class OneAgentBare(LocalLaplace):
         return noised
 
 
-@refuted_by("drawn law", "0 later, 0 runs on")
-class SameForAll(LocalLaplace):
-    """All agents of a round share one draw."""
+class OneStream:
+    """One stream of noise for all agents."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
         self._stream = Shared(self._stream)
+
+
+@refuted_by("drawn law", "0 later, 0 runs on")
+class SameForAll(OneStream, LocalLaplace):
+    """All agents of a round share one draw."""
 
 
 class Frozen:
@@ -96,12 +100,8 @@ class Bolder(Bold):
 
 
 @refuted_by("drawn law", "0 later, 0 runs on")
-class OneCoin(LocalBernoulli):
+class OneCoin(OneStream, LocalBernoulli):
     """All agents of a round share one draw."""
-
-    def reset(self, env, rng):
-        super().reset(env, rng)
-        self._stream = Shared(self._stream)
 
 
 @refuted_by("drawn law", "noise that is too narrow")
@@ -175,8 +175,8 @@ class AllOfAnAgent(LocalLaplace):
         return tuple(dataclasses.replace(g, adjacency=every, run=None) for g in super().claimed_guarantees(env))
 
 
-class Reports(LocalLaplace):
-    """Base of mutants for agents only."""
+class OnGraph:
+    """For agents only."""
 
     def message_fields(self, fields, env):
         if not env.message_class.identified_senders:
@@ -184,23 +184,31 @@ class Reports(LocalLaplace):
         return super().message_fields(fields, env)
 
 
+class Reports(OnGraph, LocalLaplace):
+    """Base of mutants for agents only."""
+
+
 # -- published own rewards and extra fields ----------------------------------------------------------------------------
 
 
+class Exact(Reports):
+    """Base of mutants that know the exact reward."""
+
+    def alter_own_reward(self, reward, env):
+        self._exact = np.array(reward)
+        return super().alter_own_reward(reward, env)
+
+
 @refuted_by("black box", "all together", samples=6000)
-class ReturnedAndReported(Reports):
+class ReturnedAndReported(Exact):
     """One draw is published to the agent itself, another one to others."""
 
     def reset(self, env, rng):
         super().reset(env, rng)
         self._second = rng.reader((env.n_agents,), "second")
 
-    def alter_own_reward(self, reward, env):
-        self._exact = np.clip(reward, 0.0, 1.0)
-        return super().alter_own_reward(reward, env)
-
     def send(self, message, env):
-        return message.with_fields(reward=self._noise.onto(self._exact, self._second.next()))
+        return message.with_fields(reward=self._noise.onto(self._exact.clip(0.0, 1.0), self._second.next()))
 
 
 @refuted_by("black box", "published mean")
@@ -212,27 +220,19 @@ class ReturnedBeforeNoise(PrivateMeans):
 
 
 @refuted_by("black box", "quality 0 of round 1")
-class SideField(Reports):
+class SideField(Exact):
     """The exact reward in an extra field."""
 
     def message_fields(self, fields, env):
         return {**super().message_fields(fields, env), "quality": Field()}
-
-    def alter_own_reward(self, reward, env):
-        self._exact = np.array(reward)
-        return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
         return super().send(message, env).with_fields(quality=self._exact)
 
 
 @refuted_by("black box", "-1e+09")
-class WhoIsSilent(Reports):
+class WhoIsSilent(Exact):
     """No message if the reward is 0."""
-
-    def alter_own_reward(self, reward, env):
-        self._exact = np.array(reward)
-        return super().alter_own_reward(reward, env)
 
     def send(self, message, env):
         return super().send(message, env).with_fields(sent=message["sent"] & (self._exact > 0))

@@ -64,23 +64,24 @@ def _bare(state, r, n, p, arms, reward, uniforms, vote):
     return True
 
 
-@refuted_by("black box", "votes")
-class BareVotes(DPMASE):
-    """Votes by exact means, and adds noise afterwards."""
+class AtOne(DPMASE):
+    """Base of agents with votes of ε = 1."""
 
     def __init__(self):
         super().__init__(epsilon=1.0)
+
+
+@refuted_by("black box", "votes")
+class BareVotes(AtOne):
+    """Votes by exact means, and adds noise afterwards."""
 
     def routine(self, n_arms):
         return super().routine(n_arms)._replace(learn=_bare)
 
 
 @refuted_by("black box", "votes", samples=6000)
-class HalfVotes(DPMASE):
+class HalfVotes(AtOne):
     """Noise of 2ε."""
-
-    def __init__(self):
-        super().__init__(epsilon=1.0)
 
     def routine(self, n_arms):
         return super().routine(n_arms)._replace(params=(2 * self.epsilon, self.beta, 0.0))

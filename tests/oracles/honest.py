@@ -2,8 +2,8 @@
 
 import numpy as np
 from graph_mutants import Reports
+from hiding_mutants import AtOne
 
-from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.privacy.samplers import DiscreteLaplace as Discrete
 from hushbandits.privacy.samplers import Laplace, PolyaDifference
 from hushbandits.wrappers.central_dp import CentralLaplace
@@ -20,8 +20,8 @@ def honest(cls):
     return cls
 
 
-class After(CentralLaplace):
-    """Base of variants that change the release."""
+class After:
+    """Change of a mechanism's release."""
 
     def deliver(self, inbox, env):
         n = inbox.total("n")
@@ -30,7 +30,7 @@ class After(CentralLaplace):
 
 
 @honest
-class RoundedSum(After):
+class RoundedSum(After, CentralLaplace):
     """The noised sum, rounded to integers."""
 
     def _after(self, z, n):
@@ -38,23 +38,27 @@ class RoundedSum(After):
 
 
 @honest
-class FineSum(After):
+class FineSum(After, CentralLaplace):
     """The noised sum, rounded to thousandths."""
 
     def _after(self, z, n):
         return np.round(z, 3)
 
 
-@honest
-class ClippedSum(After):
-    """The noised sum, clipped to [0, n]."""
+class ClippedToUsers(After):
+    """Clipped to [0, n]."""
 
     def _after(self, z, n):
         return np.clip(z, 0, n)
 
 
 @honest
-class ShrunkSum(After):
+class ClippedSum(ClippedToUsers, CentralLaplace):
+    """The noised sum, clipped to [0, n]."""
+
+
+@honest
+class ShrunkSum(After, CentralLaplace):
     """The noised sum, a tenth closer to the middle."""
 
     def _after(self, z, n):
@@ -62,7 +66,7 @@ class ShrunkSum(After):
 
 
 @honest
-class SometimesNothing(After):
+class SometimesNothing(After, CentralLaplace):
     """One block in fifty releases 0."""
 
     _stream = np.random.default_rng(0)
@@ -88,23 +92,16 @@ class MoreShares(DiscreteLaplace):
 
 
 @honest
-class ClippedShares(DiscreteLaplace):
+class ClippedShares(ClippedToUsers, DiscreteLaplace):
     """The decoded sum, clipped to [0, n]."""
-
-    def deliver(self, inbox, env):
-        n = inbox.total("n")
-        inbox = super().deliver(inbox, env)
-        return inbox.decoded(np.clip(inbox.total("reward"), 0, n))
 
 
 @honest
-class EvenSum(DiscreteLaplace):
+class EvenSum(After, DiscreteLaplace):
     """The decoded sum in steps of two."""
 
-    def deliver(self, inbox, env):
-        inbox = super().deliver(inbox, env)
-        g = self._blocks[0]
-        return inbox.decoded(np.rint(inbox.total("reward") * g) // 2 * 2 / g)
+    def _after(self, z, n):
+        return np.rint(z * self._blocks[0]) // 2 * 2 / self._blocks[0]
 
 
 @honest
@@ -169,11 +166,8 @@ class Shyer(LocalBernoulli):
 
 
 @honest
-class LoudVotes(DPMASE):
+class LoudVotes(AtOne):
     """Noise of ε/2."""
-
-    def __init__(self):
-        super().__init__(epsilon=1.0)
 
     def routine(self, n_arms):
         return super().routine(n_arms)._replace(params=(self.epsilon / 2, self.beta, 0.0))
