@@ -1,7 +1,5 @@
 """The arms of R runs: their locations, their changes over time, and the regret of a pull."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Mapping, Sequence

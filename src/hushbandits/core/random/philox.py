@@ -9,8 +9,6 @@ A cursor is a row of ten words: key (2), run, name, step, the place of the next 
 Source: Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", section 4.3.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import SupportsInt
 

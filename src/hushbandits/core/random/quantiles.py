@@ -1,7 +1,5 @@
 """Tables of quantile functions: interpolating polynomials on intervals that get shorter towards 0 and 1."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache, partial
 

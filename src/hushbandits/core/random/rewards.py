@@ -4,8 +4,6 @@ Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the
 that pull in the same round of the same run get the same random numbers whatever the law.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass

@@ -8,8 +8,6 @@ variables"; Marsaglia, Tsang 2000, "The ziggurat method for generating random va
 ziggurat method to generate normal random samples".
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

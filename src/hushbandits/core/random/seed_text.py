@@ -1,7 +1,5 @@
 """The canonical text of an env's parameters, from which the seeds of runs are derived."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """Digests of source files, and atomic writing of files."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import hashlib

@@ -7,8 +7,6 @@ folder count.  Each form of arguments has files of its own: processes that compi
 other's, and no class is imported that the caller does not use.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

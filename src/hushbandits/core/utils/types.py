@@ -1,7 +1,5 @@
 """Type aliases that all modules share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

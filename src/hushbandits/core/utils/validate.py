@@ -1,7 +1,5 @@
 """Checks of arguments, and of the memory that they require."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import numbers
