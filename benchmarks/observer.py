@@ -3,10 +3,9 @@
 Run: ``python -m benchmarks observer``.
 """
 
-import numpy as np
-
-from hushbandits.core import Array, Streams
+from hushbandits.core import Streams
 from hushbandits.core.rollout import rollout
+from hushbandits.envs.exploration.observer import watch
 from hushbandits.registry import assemble, make_team
 
 LINES = (
@@ -14,53 +13,6 @@ LINES = (
     ("DecentralizedExploration-v0", "Decentralized-UGapEc", {}),
     *(("CorruptedElimination-v0", "Corrupted-Elimination", {"xi": xi}) for xi in (0.0, 0.05, 0.1)),
 )
-
-
-def naming_accuracy(ballots: Array, good: Array) -> Array:
-    """Return the probability that an observer of the votes `ballots` of c agents names an arm in `good`.
-
-    Parameters
-    ----------
-    ballots : (…, c, K) bool
-        Arms that each of the c watched agents has voted out, as the observer saw it.
-    good : (…, K) bool
-        Arms that count as correct (the ε-optimal ones).
-
-    Returns
-    -------
-    (…) float
-        The share of good arms among those with the fewest votes.
-    """
-    votes = ballots.sum(-2)
-    fewest = votes == votes.min(-1, keepdims=True)
-    return (fewest & good).sum(-1) / fewest.sum(-1)
-
-
-def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """Return `naming_accuracy` averaged over random groups of c agents, and for the c agents with the most votes.
-
-    Parameters
-    ----------
-    ballots : (R, N, K) bool
-    good : (R, K) bool
-    c : int
-        How many of the N agents are watched.
-    rng : Generator
-        Draws the random groups.
-    groups : int
-        How many of them per run.
-
-    Returns
-    -------
-    mean, most : (R,) float
-        The accuracy over random groups, and of the c agents with the most votes.
-    """
-    runs, n, _ = ballots.shape
-    picked = rng.permuted(np.tile(np.arange(n), (groups, 1)), axis=1)[:, :c]
-    mean = naming_accuracy(ballots[:, picked], good[:, None]).mean(1)
-    order = np.argsort(-ballots.sum(-1), axis=1, kind="stable")[:, :c]
-    most = naming_accuracy(ballots[np.arange(runs)[:, None], order], good)
-    return mean, most
 
 
 def observe(env_id, agent, watched=(1, 2, 4, 8), *, runs=100, seed=0, **params):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from benchmarks.observer import naming_accuracy
 from hushbandits.core.rollout import rollout
-from hushbandits.envs.exploration.observer import named_rows
+from hushbandits.envs.exploration.observer import named_rows, naming_accuracy
 from hushbandits.registry import assemble
 from hushbandits.wrappers.secagg import SecAgg
 

@@ -10,12 +10,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core import jit
+from hushbandits.core import Array, jit
+
+
+def naming_accuracy(ballots: Array, good: Array) -> Array:
+    """Return the probability that an observer of the votes `ballots` of c agents names an arm in `good`.
+
+    Parameters
+    ----------
+    ballots : (…, c, K) bool
+        Arms that each of the c watched agents has voted out, as the observer saw it.
+    good : (…, K) bool
+        Arms that count as correct (the ε-optimal ones).
+
+    Returns
+    -------
+    (…) float
+        The share of good arms among those with the fewest votes.
+    """
+    votes = ballots.sum(-2)
+    fewest = votes == votes.min(-1, keepdims=True)
+    return (fewest & good).sum(-1) / fewest.sum(-1)
 
 
 @jit
 def named_rows(ballots, good, weights):
-    """Return each agent's naming accuracy, and its part of the mean accuracy of the agents with the most votes.
+    """Return each agent's `naming_accuracy`, and its part of the mean accuracy of the agents with the most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
     votes, and 0 for all others.
@@ -46,3 +66,30 @@ def named_rows(ballots, good, weights):
             if not weights[m] > 0:
                 named[r, m] = 0.0
     return named, most
+
+
+def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
+    """Return `naming_accuracy` averaged over random groups of c agents, and for the c agents with the most votes.
+
+    Parameters
+    ----------
+    ballots : (R, N, K) bool
+    good : (R, K) bool
+    c : int
+        How many of the N agents are watched.
+    rng : Generator
+        Draws the random groups.
+    groups : int
+        How many of them per run.
+
+    Returns
+    -------
+    mean, most : (R,) float
+        The accuracy over random groups, and of the c agents with the most votes.
+    """
+    runs, n, _ = ballots.shape
+    picked = rng.permuted(np.tile(np.arange(n), (groups, 1)), axis=1)[:, :c]
+    mean = naming_accuracy(ballots[:, picked], good[:, None]).mean(1)
+    order = np.argsort(-ballots.sum(-1), axis=1, kind="stable")[:, :c]
+    most = naming_accuracy(ballots[np.arange(runs)[:, None], order], good)
+    return mean, most
