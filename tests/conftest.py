@@ -28,8 +28,9 @@ def here(tmp_path, monkeypatch):
     """An empty working folder; modules imported from it are unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    for path in tmp_path.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 def pytest_configure(config):

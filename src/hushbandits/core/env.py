@@ -120,7 +120,7 @@ class Env(World, ABC):
         fields: Fields | None = None,
         runs: int = 1,
     ):
-        checked_names(f"{type(self).__name__}.reward_free_fields", self.reward_free_fields)
+        checked_names(type(self).__name__, self, "reward_free_fields")
         self.n_agents = count("n_agents", n_agents, 1)
         self.n_arms = count("n_arms", n_arms, 2)
         self.runs = count("runs", runs, 1)

@@ -300,8 +300,7 @@ def declared_fields(wrapper: Wrapper, hook: str, found: Fields) -> dict[str, Fie
 
 def _check_class(wrapper: Wrapper) -> None:
     """Raise ``ValueError`` if a class attribute of a wrapper has a wrong type or value."""
-    for name in ("operations", "logged_metrics", "privacy_cost_metrics", "reward_free_fields"):
-        checked_names(f"{wrapper.name}.{name}", getattr(wrapper, name))
+    checked_names(wrapper.name, wrapper, "operations", "logged_metrics", "privacy_cost_metrics", "reward_free_fields")
     for verb in wrapper.operations:
         if verb not in OPERATIONS:
             raise ValueError(f"{wrapper.name}.operations: there is no operation {verb!r}{nearest(verb, OPERATIONS)}")

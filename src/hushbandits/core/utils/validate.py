@@ -265,10 +265,12 @@ def affordable(what: str, size: float) -> None:
         )
 
 
-def checked_names(what: str, value: object) -> None:
-    """Raise ``ValueError`` unless `value` is a tuple or list of strings."""
-    if not isinstance(value, (tuple, list)) or not all(map(isinstance, value, repeat(str))):
-        raise ValueError(f"{what}={shown(value)} must be a tuple of names")
+def checked_names(title: str, part: object, *attributes: str) -> None:
+    """Raise ``ValueError`` unless the attributes of `part` (in errors: `title`) are tuples or lists of strings."""
+    for name in attributes:
+        value = getattr(part, name)
+        if not isinstance(value, (tuple, list)) or not all(map(isinstance, value, repeat(str))):
+            raise ValueError(f"{title}.{name}={shown(value)} must be a tuple of names")
 
 
 def names_all(value: object, kind: type) -> bool:
