@@ -23,10 +23,10 @@ def claim(**fields):
 def judged(one, values, metric="regret", m=1, **changes):
     """Return the verdict on `one` for rows ``values(line, N, rng)``."""
     whole = experiment(one, **changes)
-    lucks = {cell.key: np.random.default_rng(i) for i, cell in enumerate(whole.cells())}
+    rngs = {cell.key: np.random.default_rng(i) for i, cell in enumerate(whole.cells())}
     found = lines(
         whole,
-        lambda cell: values(cell.line, cell.point.get("env.n_agents"), lucks[cell.key]),
+        lambda cell: values(cell.line, cell.point.get("env.n_agents"), rngs[cell.key]),
         curves=lambda x: (np.array([10.0, 100.0]), np.stack([x / 2, x], 1)),
         metric=metric,
     )

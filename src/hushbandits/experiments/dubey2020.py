@@ -213,7 +213,7 @@ OVERESTIMATE = _declared(
 )  # fmt: skip
 
 
-def _life_claims(use: Component) -> list[Claim]:
+def _max_hops_claims(use: Component) -> list[Claim]:
     silent, near, far = (line(use, graph="erdos-renyi", max_hops=max_hops) for max_hops in (0, 1, 3))
     return [
         Claim(f"{use.name}: regret falls sharply from γ = 1 to the diameter.", Ratio("regret", far, near),
@@ -238,7 +238,7 @@ FIGURE_1C = _declared(
     checkpoints=10,
     metrics=("regret", "messages"),
     figures=(Figure(y="regret", x="env.max_hops", log="y"),),
-    claims=[*_life_claims(PRIVATE), *_life_claims(BYZANTINE)],
+    claims=[*_max_hops_claims(PRIVATE), *_max_hops_claims(BYZANTINE)],
 )  # fmt: skip
 
 MEANS = (0.8, 0.6, 0.5, 0.4, 0.3)
