@@ -15,6 +15,7 @@ from hushbandits.core.guarantee import Guarantee
 from hushbandits.core.messages import Field, Fields, Inbox, Observation, index_field
 from hushbandits.core.metric import Metric
 from hushbandits.core.payload import Payload
+from hushbandits.core.random import names
 from hushbandits.core.random.seed_text import seed_text
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.task import RLTask
@@ -224,7 +225,7 @@ class Env(World, ABC):
         rng = Streams(seeds)
         self._reset(rng, *some)
         for wrapper in self.wrappers:
-            wrapper.reset(self, rng.below(f"wrapper/{wrapper.name}"), *some)
+            wrapper.reset(self, rng.below(names.wrapper(wrapper.name)), *some)
         self._phase = "pull"
         return self._seen()
 

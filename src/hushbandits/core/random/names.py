@@ -11,6 +11,11 @@ POLICY, DRAWS, NOISE = "policy", "draws", "noise"
 TRAINED = "trained"
 
 
+def wrapper(name: str) -> str:
+    """Return the name of the random streams of the wrapper `name`."""
+    return f"wrapper/{name}"
+
+
 def agent(name: str) -> str:
     """Return the name of the random streams of the team `name`."""
     return f"agent/{name}"

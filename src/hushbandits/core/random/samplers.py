@@ -178,6 +178,10 @@ def differences(cursors, a, p, out):
             out[r, c] = 0
             if a[r, c] > 0.0 and math.isnan(p[r, c]):
                 out[r, c] = poisson(cursors, r, a[r, c]) - poisson(cursors, r, a[r, c])
+            elif a[r, c] == 1.0:  # the usual case: both by inversion, with one logarithm of 1 − p
+                scale = math.log1p(-p[r, c])
+                first = int(math.log1p(-uniform(cursors, r)) / scale)
+                out[r, c] = first - int(math.log1p(-uniform(cursors, r)) / scale)
             elif a[r, c] > 0.0:
                 first = negative_binomial(cursors, r, a[r, c], p[r, c])
                 out[r, c] = first - negative_binomial(cursors, r, a[r, c], p[r, c])
