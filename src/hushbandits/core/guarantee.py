@@ -1,7 +1,5 @@
 """Privacy guarantees that mechanisms claim, and checks whether these guarantees hold in an env."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The rollout loop: a team plays all runs of an env, and metrics are sampled along the way."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Sequence

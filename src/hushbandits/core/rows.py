@@ -1,7 +1,5 @@
 """Reset of the state of all runs, or of some runs, in an object that plays many runs."""
 
-from __future__ import annotations
-
 from hushbandits.core.utils import Array
 
 

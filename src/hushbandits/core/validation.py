@@ -4,8 +4,6 @@ Compiled code indexes with what it is given, so actions and a team's messages pa
 wrappers and laws return does not: `hushbandits.testing.check_wrapper` and `check_env` look for their faults.
 """
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Mapping, Sequence

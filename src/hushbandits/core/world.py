@@ -1,7 +1,5 @@
 """`World`, the common interface of `Env` and `EnvView` for wrappers and teams."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hushbandits.core.messages import Fields

@@ -3,8 +3,6 @@
 An env folds these declarations in three directions: to the transport, back to the inbox, and to the agents.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
