@@ -34,14 +34,23 @@ class Rule:
     @functools.cached_property
     def compiled(self) -> Any:
         """Return Numba's dispatcher of the function, or the function itself if Numba is switched off."""
+        self.__call__ = self._dispatcher(True)
+        return self.__call__
+
+    @functools.cached_property
+    def callee(self) -> Any:
+        """Return Numba's dispatcher for compiled callers, which need no wrapper for Python: that takes long to make."""
+        return self._dispatcher(False)
+
+    def _dispatcher(self, wrapped: bool) -> Any:
         from hushbandits.core.utils.jit_cache import dispatcher
 
-        self.__call__ = dispatcher(self.py_func, [*parts(self.py_func)], self.inline)
-        return self.__call__
+        return dispatcher(self.py_func, [*parts(self.py_func)], self.inline, wrapped)
 
     @property
     def _numba_type_(self) -> object:
-        return self.compiled._numba_type_
+        calls_itself = "compiled" in vars(self) and self.compiled.is_compiling
+        return (self.compiled if calls_itself else self.callee)._numba_type_
 
     def __get__(self, instance: object, owner: type | None = None) -> Rule | MethodType:
         """Return the rule bound to `instance`, or the rule itself if it is accessed on a class."""

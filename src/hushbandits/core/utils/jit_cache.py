@@ -29,6 +29,7 @@ from numba.misc.appdirs import AppDirs
 from hushbandits.core.utils.files import ROOT, source_digest
 
 _KEPT = 3  # folders
+_Part = tuple[str, str, int]  # see `jit.parts`
 
 
 @functools.cache
@@ -70,7 +71,7 @@ def _tuples(kinds: Iterable[object]) -> Iterator[tuple[str, str]]:
 class _Cache(FunctionCache):
     """Numba's cache, with keys made from the function's `parts` and the named tuples among its arguments."""
 
-    parts: Sequence[tuple[str, str, int]]
+    parts: Sequence[_Part]
 
     def _index_key(self, sig: Any, codegen: Any) -> str:
         args = sig if isinstance(sig, tuple) else sig.args
@@ -107,19 +108,20 @@ class _Dispatcher(CPUDispatcher):
                 signal.raise_signal(signal.SIGINT)
 
 
-def dispatcher(function: Callable[..., object], parts: Sequence[tuple[str, str, int]], inline: bool) -> Any:
+def dispatcher(function: Callable[..., object], parts: Sequence[_Part], inline: bool, wrapped: bool) -> Any:
     """Return Numba's dispatcher of a function, or the function itself if Numba is switched off.
 
-    ``error_model="numpy"``: division follows IEEE (Python's zero check would block vectorising).
+    Python can call it if it is `wrapped`; compiled functions always can.  ``error_model="numpy"``: division follows
+    IEEE (Python's zero check would block vectorising).
     """
     if numba.config.DISABLE_JIT:
         return function
     options = {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, "forceinline": inline}
-    made = _Dispatcher(function, targetoptions=options)
+    made = _Dispatcher(function, targetoptions={**options, "no_cpython_wrapper": not wrapped})
     if place := folder():
         users, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
         with contextlib.suppress(RuntimeError, OSError):  # no file is behind it: a notebook, a doctest
             made._cache = _Cache(function)
-            made._cache.parts = parts
+            made._cache.parts = [*parts, ("", f"wrapped={wrapped}", 0)]
         numba.config.CACHE_DIR = users
     return made
