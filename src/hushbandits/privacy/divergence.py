@@ -14,9 +14,10 @@ from functools import lru_cache, partial
 from operator import mul
 
 import numpy as np
-from scipy import fft, stats
+import scipy
+from scipy import fft
 
-from hushbandits.core import RESOLVED, Array, integer, real
+from hushbandits.core import RESOLVED, Array, integer, jit, real
 from hushbandits.privacy.noise import Curve, NoiseLaw, Profile, chernoff
 
 _LOST = 1e-15  # mass that may fall off the end of a law's array; it counts towards δ
@@ -72,7 +73,7 @@ def gaussian_profile(mu: float) -> Profile:
 
     Source: Balle & Wang 2018, theorem 8.
     """
-    return lambda x: stats.norm.cdf(mu / 2 - x / mu) - np.exp(x + stats.norm.logcdf(-mu / 2 - x / mu))
+    return lambda x: scipy.stats.norm.cdf(mu / 2 - x / mu) - np.exp(x + scipy.stats.norm.logcdf(-mu / 2 - x / mu))
 
 
 def discrete_laplace_profile(b: float, shift: int) -> Profile:
@@ -138,7 +139,7 @@ def binomial_profile(trials: int, q: float) -> Profile:
     """Return the profile of Bin(trials, q) noise on a sum of sensitivity 1."""
     spread = 40 * math.sqrt(trials * q * (1 - q)) + 40
     low, high = max(0, math.floor(trials * q - spread)), min(trials, math.ceil(trials * q + spread))
-    return _shifted(stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
+    return _shifted(scipy.stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
 
 
 @lru_cache(maxsize=256)
@@ -229,6 +230,16 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     return smallest_epsilon(total, times * x[0], first, step, never, delta)
 
 
+@jit
+def _decayed(x, decay):
+    """Return y with ``y_i = x_i + decay·y_{i−1}``, which ``scipy.signal.lfilter`` gives; that takes long to import."""
+    y, last = np.empty(x.size), 0.0
+    for i in range(x.size):
+        last = x[i] + decay * last
+        y[i] = last
+    return y
+
+
 def smallest_epsilon(circle: Array, start: float, first: int, step: float, never: float, delta: float) -> float:
     """Return ε at δ, given the distribution of a privacy loss that is infinite with probability `never`.
 
@@ -238,9 +249,7 @@ def smallest_epsilon(circle: Array, start: float, first: int, step: float, never
     losses = start + (first + np.arange(len(circle))) * step
     heavy = np.cumsum(total[::-1])[::-1]
     # δ(ε) = never + Σ_{l > ε} p(l)(1 − e^(ε − l)), falling: the first grid point where it is small enough
-    from scipy.signal import lfilter  # read where something is composed: it takes its time
-
-    light = lfilter([1.0], [1.0, -math.exp(-step)], total[::-1])[::-1]
+    light = _decayed(total[::-1], math.exp(-step))[::-1]
     found = np.flatnonzero((losses >= 0) & (never + heavy - light + _SLACK <= delta))
     return float(losses[found[0]]) if len(found) else math.inf
 
@@ -251,7 +260,7 @@ def coins_epsilon(epsilon: float, times: int, delta: float) -> float:
     The sum of the losses ±ε is a binomial: ``δ(x) = Σ_k P(k) (1 − e^(x − (2k − times)ε))⁺``.
     """
     k = np.arange(integer("times", times, 1) + 1)
-    masses = stats.binom.pmf(k, times, 1 / (1 + math.exp(-epsilon)))
+    masses = scipy.stats.binom.pmf(k, times, 1 / (1 + math.exp(-epsilon)))
     losses = (2 * k - times) * epsilon
     return epsilon_at(lambda x: (masses * _excess(losses, x)).sum(keepdims=True), delta)
 

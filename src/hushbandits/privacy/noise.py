@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from hushbandits.core import Array
 
@@ -186,7 +186,8 @@ def chernoff(law: NoiseLaw, n: int, p: float) -> float:
         return (n * law.log_mgf(t) + target) / t
 
     high = math.log(min(law.t_max * (1 - 1e-12), 50.0))
-    found = optimize.minimize_scalar(bound, bounds=(high - 40, high), method="bounded", options={"xatol": 1e-9})
+    method, options = "bounded", {"xatol": 1e-9}
+    found = scipy.optimize.minimize_scalar(bound, bounds=(high - 40, high), method=method, options=options)
     return float(found.fun)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from hushbandits.core import Array, integer, jit
 from hushbandits.privacy.divergence import binomial_profile, delta_at, epsilon_at, law_profile, until
@@ -224,7 +224,7 @@ class ExtraBits(NoiseLaw):
         return self.k * self.q * (1 - self.q)
 
     def line(self, n: int) -> Array:
-        return stats.binom.pmf(np.arange(n * self.k + 1), n * self.k, self.q)
+        return scipy.stats.binom.pmf(np.arange(n * self.k + 1), n * self.k, self.q)
 
     def profile(self, n: int, shift: int) -> Profile | None:
         return binomial_profile(n * self.k, self.q) if shift == 1 else None

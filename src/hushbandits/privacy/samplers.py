@@ -16,7 +16,8 @@ from itertools import count
 from secrets import randbelow
 
 import numpy as np
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from hushbandits.core import Array, real
 from hushbandits.privacy import divergence
@@ -352,7 +353,7 @@ class Laplace(Positive):
         return 2 * self.b**2
 
     def cdf(self, x: Array) -> Array:
-        return stats.laplace.cdf(x, scale=self.b)
+        return scipy.stats.laplace.cdf(x, scale=self.b)
 
     def exactly(self) -> float:
         """Return a discrete Laplace sample of scale b, on the grid of multiples of 2^(−40)."""
