@@ -63,7 +63,8 @@ def plan_all(state, r, n, p, active, arms, uniforms):
     size = local.sum()
     if size <= 1:
         return 0
-    arms[:] = local
+    for k in range(arms.size):
+        arms[k] = local[k]
     return size
 
 

@@ -231,7 +231,7 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
 
 
 @jit
-def _decayed(x, decay):
+def _decayed(x: Array, decay: float) -> Array:
     """Return y with ``y_i = x_i + decay·y_{i−1}``, which ``scipy.signal.lfilter`` gives; that takes long to import."""
     y, last = np.empty(x.size), 0.0
     for i in range(x.size):

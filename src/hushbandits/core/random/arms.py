@@ -82,21 +82,20 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
 def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
     """Return ``(R, K)`` arm locations, drawn or given, for every run; shuffled within runs if `permute` is true."""
     u, locations = rng.uniforms(0, (2, n_arms), INSTANCE), np.empty((len(rng), n_arms))
-    if isinstance(means, UniformMeans):
-        _place(u, np.empty(0), means.low, means.high - means.low, permute, locations)
-    else:
-        _place(u, means, 0.0, 0.0, permute, locations)
+    order = u[:, 1].argsort(1) if permute and n_arms > _FEW else np.empty((0, n_arms), np.int64)
+    given, low, high = (np.empty(0), means.low, means.high) if isinstance(means, UniformMeans) else (means, 0.0, 0.0)
+    _place(u, order, given, low, high - low, permute, locations)
     return locations
 
 
 @jit
-def _place(u, given, low, span, permute, out):  # type: ignore[no-untyped-def]
+def _place(u, orders, given, low, span, permute, out):  # type: ignore[no-untyped-def]
     """Write each run's locations, `given` or ``low + span·u[r, 0]``, to `out`, sorted by ``u[r, 1]`` if `permute`."""
     arms = out.shape[1]
     order = np.arange(arms)
     for r in range(out.shape[0]):
-        if permute and arms > _FEW:
-            order = u[r, 1].argsort()
+        if orders.size:
+            order = orders[r]
         elif permute:  # by insertion
             for k in range(arms):
                 at = k

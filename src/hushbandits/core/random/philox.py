@@ -100,11 +100,10 @@ def uniform(cursors, r):
 
 @jit
 def open_cursors(seeds, name, each, out):
-    """Write the cursors of the stream `name` at steps 0 … `each` − 1 of every run to `out`."""
+    """Write the cursors of the stream `name` at steps 0 … `each` − 1 of every run to `out`, which holds zeros."""
     for i in range(len(out)):
-        out[i, :3] = seeds[i // each]
-        out[i, 3:] = 0
-        out[i, NAME], out[i, STEP] = name, i % each
+        k0, k1, run = seeds[i // each]
+        out[i, 0], out[i, 1], out[i, 2], out[i, NAME], out[i, STEP] = k0, k1, run, name, i % each
 
 
 @jit

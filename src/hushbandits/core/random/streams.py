@@ -120,7 +120,7 @@ class Streams:
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
         """Return `each` cursors per run for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
-        cursors = np.empty((len(self._seeds) * each, CURSOR), np.uint64)
+        cursors = np.zeros((len(self._seeds) * each, CURSOR), np.uint64)
         open_cursors(self._seeds, word(part), each, cursors)
         return cursors
 

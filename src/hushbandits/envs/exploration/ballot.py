@@ -107,7 +107,14 @@ def draw_agent(cumulative, u):
     guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
     if cumulative[guess] > target and (guess == 0 or cumulative[guess - 1] <= target):
         return guess
-    return np.searchsorted(cumulative, target, "right")
+    low, high = 0, cumulative.size
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @jit

@@ -117,18 +117,24 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
                 then = ballot.draw_agent(cumulative, turns[at])
             if pulled > 0:
                 if stop == ballot.HORIZON:
-                    regret += gaps[at % gaps.shape[0]][arms].sum()
+                    lost_now, gap = 0.0, gaps[at % gaps.shape[0]]
+                    for k in range(n_arms):
+                        if arms[k]:
+                            lost_now += gap[k]
+                    regret += lost_now
                 ended = int(learn(state, r, seat, p, arms, rewards[at], noise, vote))
             at += 1
             if ended > 0:
                 fill(noises, r, noise)
                 if vote.any():
-                    sent[n] |= vote
-                    if rate >= 0.0:
-                        for k in range(n_arms):
+                    new = 0
+                    for k in range(n_arms):
+                        sent[n, k] |= vote[k]
+                        if rate >= 0.0:
                             arrives = uniform(lost, r) >= rate
                             vote[k] = vote[k] and arrives
-                    messages += vote_cost * (vote & ~counted[n]).sum()
+                        new += vote[k] and not counted[n, k]
+                    messages += vote_cost * new
                     left = ballot.count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
             if stop == ballot.PLAYERS:

@@ -71,6 +71,20 @@ class Near(NamedTuple):
 
 
 @jit
+def _sort(x):
+    """Sort x in place by Shell's method, which compiles in a tenth of the time of Numba's own sort."""
+    gap = x.size
+    while gap > 1:
+        gap = max(5 * gap // 11, 1)
+        for i in range(gap, x.size):
+            value, at = x[i], i
+            while at >= gap and x[at - gap] > value:
+                x[at] = x[at - gap]
+                at -= gap
+            x[at] = value
+
+
+@jit
 def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
     """Search from one agent after another, beginning with agent `first`, until `found` is full.
 
@@ -89,14 +103,15 @@ def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
                         seen[w] = m
                         queue[high] = w
                         high += 1
-            queue[last:high].sort()
+            _sort(queue[last:high])
             if size + high - 1 > found.size:
                 return m, size
             hops[size + last - 1 : size + high - 1] = hop
             low = last
         degree[m] = high - 1
-        found[size : size + high - 1] = queue[1:high]
-        size += high - 1
+        for i in range(1, high):
+            found[size] = queue[i]
+            size += 1
     return agents, size
 
 

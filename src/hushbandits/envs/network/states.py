@@ -74,7 +74,8 @@ def of_states(
                 changes.heard[r, m, k, 0] += step[0]
                 changes.heard[r, m, k, 1] += step[1]
             if t > books.quiet:
-                mean[now, r, m], count[now, r, m] = own.mean[r, m], own.pulls[r, m]
+                for arm in range(mean.shape[3]):
+                    mean[now, r, m, arm], count[now, r, m, arm] = own.mean[r, m, arm], own.pulls[r, m, arm]
 
     @turned
     def arrived(mail, changes, r, t):
