@@ -45,7 +45,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
             bar(description=task.label)
             yield task, attempted(task.play)
         return
-    with _backend(options), sent(tasks) as objects:
+    with _backend(options, len(tasks)), sent(tasks) as objects:
         folders = tuple(dict.fromkeys([os.getcwd(), *registry.reached()]))
         context = pickle.dumps((source_digest(), folders, objects))
         waiting, suspects = deque(tasks), list[Batch]()
@@ -85,8 +85,8 @@ def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[
 
 
 @contextlib.contextmanager
-def _backend(options: RunOptions) -> Iterator[None]:
-    """Select joblib's backend for these options inside the block."""
+def _backend(options: RunOptions, tasks: int) -> Iterator[None]:
+    """Select joblib's backend for these options and this number of tasks inside the block."""
     import joblib
     from joblib.externals.loky import get_reusable_executor
 
@@ -95,7 +95,7 @@ def _backend(options: RunOptions) -> Iterator[None]:
             yield
         return
     # At least two processes: with one, joblib would play in this process, which a task may kill.
-    jobs = max(2, workers(options.jobs))
+    jobs = max(2, min(workers(options.jobs), tasks))
     over = False
     try:
         with joblib.parallel_config("loky", n_jobs=jobs, initializer=_begin, initargs=(os.getpid(),), max_nbytes=None):
