@@ -201,13 +201,18 @@ class Rows:
 
     def step(self, action: Stacked) -> Turn:
         """Play a round with `action` and return a `Turn`; runs that are over earn 0 until `reset`."""
+        played = self.play(action)
+        return Turn(self.task.observe(), *played)
+
+    def play(self, action: Stacked) -> tuple[Array, Array, Array]:
+        """Play a round with `action`; return what a `Turn` has but for the observations, which a `reset` may change."""
         task, before = self.task, self.task.obs.running
         reward = task.step(action)
         live = task.obs.running
         if live.all():
-            return Turn(task.observe(), reward, ~live, ~live)
+            return reward, ~live, ~live
         over = _end(before, live, task.final_reward(), reward)
-        return Turn(task.observe(), reward, over, over & task.solved())
+        return reward, over, over & task.solved()
 
 
 @jit

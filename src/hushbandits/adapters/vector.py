@@ -129,7 +129,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
             A run has not begun, or is over and nobody has started its next episode.
         """
         begun(self._rows.begun, "step")
-        waiting = self._over.any()
+        waiting = self.autoreset_mode is not AutoresetMode.SAME_STEP and self._over.any()
         if waiting and self.autoreset_mode is AutoresetMode.DISABLED:
             raise RuntimeError(
                 f"step after the end of run {np.argmax(self._over)}: call reset(options={{'reset_mask': …}}) first"
@@ -138,26 +138,24 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         if waiting and self._over.all():
             self._over[:] = False
             return self._flat(self._rows.reset()), np.zeros(self.num_envs), *self._no(), self._infos()
-        turn = self._rows.step(action)
-        observation = turn.observation
+        reward, over, solved = self._rows.play(action)
         if waiting:
-            observation = self._rows.reset(rows=np.flatnonzero(self._over))
+            self._rows.reset(rows=np.flatnonzero(self._over))
             self._over[:] = False
-        ended = turn.over.nonzero()[0]
+        ended = over.nonzero()[0]
         if not len(ended):
-            return self._flat(observation), turn.reward.reshape(-1), *self._no(), self._infos()
-        done, solved = turn.over.repeat(self.n_agents), turn.solved.repeat(self.n_agents)
+            return self._flat(self.task.observe()), reward.reshape(-1), *self._no(), self._infos()
+        done, solved = over.repeat(self.n_agents), solved.repeat(self.n_agents)
         at = done.nonzero()[0]
         facts: Info = {"metrics": self._metrics(ended, at, done), "_metrics": done}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            final, last = np.empty(self.num_envs, object), self._flat(observation)
-            for i in at.tolist():
-                final[i] = last[i]
+            final, last = np.empty(self.num_envs, object), self.task.observe(rows=ended)
+            final[at] = np.fromiter(last.reshape(len(at), -1), object, len(at))
             facts = {"final_obs": final, "_final_obs": done, "final_info": facts, "_final_info": done}
             observation = self._rows.reset(rows=ended)
         else:
-            self._over = turn.over.copy()
-        return self._flat(observation), turn.reward.reshape(-1), solved, done & ~solved, {**self._infos(), **facts}
+            self._over, observation = over.copy(), self.task.observe()
+        return self._flat(observation), reward.reshape(-1), solved, done & ~solved, {**self._infos(), **facts}
 
     def _no(self) -> tuple[Array, Array]:
         return np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
@@ -177,11 +175,12 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return infos
 
     def _metrics(self, ended: Array, at: Array, done: Array) -> Info:
-        facts = {}
+        facts: Info = {}
         for name, value in self.core.metrics(ended).items():
             own = value.shape[1:] == (self.n_agents,)
-            facts[name] = np.zeros((self.num_envs, *value.shape[1 + own :]), value.dtype)
-            facts[name][at] = value.reshape(-1) if own else value.repeat(self.n_agents, 0)
+            each = value.reshape(-1) if own else value.repeat(self.n_agents, 0) if self.n_agents > 1 else value
+            facts[name] = fact = np.zeros((self.num_envs, *each.shape[1:]), value.dtype)
+            fact[at] = each
             facts[f"_{name}"] = done
         return facts
 

@@ -81,6 +81,8 @@ class RLTask(ABC):
     speaks: ClassVar[bool] = False
     #: Labels in every info, where the episode is not an ordinary one.
     labels: Mapping[str, str] = {}
+    #: The phases of the next step, where the observations show them already.
+    _flagged: tuple[bool, bool] | None = None
 
     def __init__(
         self,
@@ -216,12 +218,13 @@ class RLTask(ABC):
             if "agent_id" in self.layout:
                 self.observations[..., self.layout["agent_id"]] = np.eye(shape[1])
             self._start(slice(None))
+            self.show_turn(True, True)
             self._blank = self.observations[:1].copy()
         else:
             self.pulls[rows] = self.sums[rows] = 0.0
             self.observations[rows] = self._blank
             self._start(rows)
-        self._flagged: tuple[bool, bool] | None = None
+            self._flagged = self._flagged if self._flagged == (True, True) else None  # `_blank` shows these phases
 
     def pull(self, action: Stacked) -> Array:
         """Play phase 1: pull the arms and return the reward, ``(R, M)``."""
@@ -268,14 +271,14 @@ class RLTask(ABC):
             return list(map(np.ndarray.copy, masks))
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
-    def observe(self, pull: bool = True, talk: bool = True) -> Array:
-        """Return a copy of the observations, ``(R, M, D)``, before the next step.
+    def observe(self, pull: bool = True, talk: bool = True, rows: Array | None = None) -> Array:
+        """Return a copy of the observations, ``(R, M, D)``, or of those of the runs `rows`, before the next step.
 
         The step plays phase 1 if `pull` is true, and phase 2 if `talk` is true.
         """
         if self._flagged != (pull, talk):  # most steps are like the one before
             self.show_turn(pull, talk)
-        return self._seen()
+        return self._seen(rows)
 
     def squashes(self, part: str) -> bool:
         """Return whether the observation's component `part` is shown as ``x/(1 + |x|)``."""
@@ -285,8 +288,8 @@ class RLTask(ABC):
         """Return the last observations of all agents, concatenated, ``(R, M·D)``."""
         return self._seen().reshape(len(self.observations), -1)
 
-    def _seen(self) -> Array:
-        seen = self.observations.copy()
+    def _seen(self, rows: Array | None = None) -> Array:
+        seen = self.observations.copy() if rows is None else self.observations[rows]
         if len(self._squashed):
             squash(seen, self._squashed)
         return seen
