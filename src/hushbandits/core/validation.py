@@ -178,10 +178,10 @@ def checked_rows(rows: object, runs: int) -> Array:
     array = as_array(rows)
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
-    index = array.tolist() if array.ndim == 1 and array.dtype.kind in "iu" else []
-    if not 0 < len({*index}) == len(index) or min(index) < 0 or max(index) >= runs:
-        raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
-    return array.astype(np.int64)
+    whole = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0
+    if whole and inside(index := array.astype(np.int64), 0, runs - 1) and np.bincount(index).max() == 1:
+        return index
+    raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:

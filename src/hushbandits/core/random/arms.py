@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core.random.names import INSTANCE
+from hushbandits.core.random.philox import fill
 from hushbandits.core.random.quantiles import TABLE, WORTH, tabled
 from hushbandits.core.random.rewards import LAWS, Law, RepeatingMeans, Smooth, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Streams
@@ -81,30 +82,35 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
 
 def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
     """Return ``(R, K)`` arm locations, drawn or given, for every run; shuffled within runs if `permute` is true."""
-    u, locations = rng.uniforms(0, (2, n_arms), INSTANCE), np.empty((len(rng), n_arms))
-    order = u[:, 1].argsort(1) if permute and n_arms > _FEW else np.empty((0, n_arms), np.int64)
+    cursors, locations = rng.cursors(part=INSTANCE), np.empty((len(rng), n_arms))
+    many = permute and n_arms > _FEW
+    order = rng.uniforms(0, (2, n_arms), INSTANCE)[:, 1].argsort(1) if many else np.empty((0, n_arms), np.int64)
     given, low, high = (np.empty(0), means.low, means.high) if isinstance(means, UniformMeans) else (means, 0.0, 0.0)
-    _place(u, order, given, low, high - low, permute, locations)
+    _place(cursors, order, given, low, high - low, permute, locations)
     return locations
 
 
 @jit
-def _place(u, orders, given, low, span, permute, out):  # type: ignore[no-untyped-def]
-    """Write each run's locations, `given` or ``low + span·u[r, 0]``, to `out`, sorted by ``u[r, 1]`` if `permute`."""
+def _place(cursors, orders, given, low, span, permute, out):  # type: ignore[no-untyped-def]
+    """Write each run's locations, `given` or ``low + span·u[:K]``, to `out`, sorted by ``u[K:]`` if `permute`.
+
+    u are the first uniform samples of the run's cursor.
+    """
     arms = out.shape[1]
-    order = np.arange(arms)
+    order, u = np.arange(arms), np.empty(2 * arms)
     for r in range(out.shape[0]):
+        fill(cursors, r, u)
         if orders.size:
             order = orders[r]
         elif permute:  # by insertion
             for k in range(arms):
                 at = k
-                while at > 0 and u[r, 1, order[at - 1]] > u[r, 1, k]:
+                while at > 0 and u[arms + order[at - 1]] > u[arms + k]:
                     order[at] = order[at - 1]
                     at -= 1
                 order[at] = k
         for k in range(arms):
-            out[r, k] = given[order[k]] if given.size else low + span * u[r, 0, order[k]]
+            out[r, k] = given[order[k]] if given.size else low + span * u[order[k]]
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
