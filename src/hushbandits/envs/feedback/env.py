@@ -186,9 +186,9 @@ class Feedback(Env):
     def _pull(self, action: tuple[Array, Array]) -> Array:
         arm, n = action
         most = self.arms.stretch(self.served) if self.arms.moving else self._horizons
-        self._arm, self._n = _cut(arm, n, most, self.horizon, self._blocks, self.served, self._t, self._live)
-        self._location, gap = self.arms.pick(self._arm, self.served - self._n)
-        self._regret += self._n * gap
+        self._location, gap = self.arms.pick(arm, self.served)
+        self._n = np.empty(n.shape, np.int64)
+        _cut(n, most, self.horizon, gap, self._n, self._blocks, self.served, self._regret, self._t, self._live)
         return self._unseen
 
     def _report(self) -> Message:
@@ -254,8 +254,8 @@ class Feedback(Env):
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``users``, ``bits`` and ``bits_per_user``, each ``(R,)``."""
-        users, bits = self.served.sum(1), self._bits.sum(1)
-        each = bits / np.maximum(users, 1)
+        (users, bits), each = np.empty((2, len(self._t)), np.int64), np.empty(len(self._t))
+        _add_up(self.served, self._bits, users, bits, each)
         return {"regret": self._regret.sum(1), "users": users, "bits": bits, "bits_per_user": each}
 
 
@@ -271,21 +271,26 @@ def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ign
 
 
 @jit
-def _cut(arm, n, most, horizon, cursors, served, t, live):  # type: ignore[no-untyped-def]
-    """Limit block sizes `n` by `horizon` and `most`, and count the users as served; return arms and sizes, ``(R, M)``.
+def _add_up(served, sent, users, bits, each):  # type: ignore[no-untyped-def]
+    """Write each run's users, the bits that they `sent`, and the bits of one user to `users`, `bits` and `each`."""
+    for r in range(each.size):
+        users[r], bits[r] = served[r].sum(), sent[r].sum()
+        each[r] = bits[r] / max(users[r], 1)
+
+
+@jit
+def _cut(n, most, horizon, gap, size, cursors, served, regret, t, live):  # type: ignore[no-untyped-def]
+    """Write block sizes `n`, limited by `horizon` and `most`, to `size`; count users as served, and their regret.
 
     Each block has its own step of the random stream: the way its rewards are drawn does not change later blocks.
     """
-    pulled, size = arm.copy(), np.zeros(n.shape, np.int64)
     for r in range(n.shape[0]):
         live[r] = False
         for m in range(n.shape[1]):
             size[r, m] = max(0, min(n[r, m], horizon - served[r, m], most[r, m]))
-            if size[r, m] == 0:
-                pulled[r, m] = 0
+            regret[r, m] += size[r, m] * gap[r, m]
             cursors[r, m, STEP] += np.uint64(n.shape[1])
             cursors[r, m, PLACE] = np.uint64(0)
             served[r, m] += size[r, m]
             live[r] |= served[r, m] < horizon
         t[r] = served[r].sum() // n.shape[1]
-    return pulled, size

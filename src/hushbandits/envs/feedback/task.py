@@ -43,6 +43,7 @@ class FeedbackTask(BlockPicture):
         self._oracle = choice("reward_source", reward_source, ("decoded", "oracle")) == "oracle"
         self.labels = {"reward_source": "oracle"} if self._oracle else {}
         super().__init__(core, **options)
+        self._columns = [self.layout[part].start for part in ("own_mean", "own_width", "time", "acts")]
 
     @property
     def _plain(self) -> bool:
@@ -50,20 +51,19 @@ class FeedbackTask(BlockPicture):
 
     def _codings(self) -> dict[str, Coding]:
         k, j = self.core.n_arms, int(self.core.horizon).bit_length()
-        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, partial(self._mask, k + j, [0, k]))
-        one = Coding(spaces.Discrete(k * j), self._divided, partial(self._mask, k * j, 0))
+        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, partial(self._mask, k + j, (0, k)))
+        one = Coding(spaces.Discrete(k * j), self._divided, partial(self._mask, k * j, (0,)))
         return {"discrete": one, "multidiscrete": several, "native": several}
 
     def _divided(self, action: Array) -> Array:
         pair = np.empty((*action.shape, 2), np.int64)
-        np.divmod(action, int(self.core.horizon).bit_length(), pair[..., 0], pair[..., 1])
+        _divide(action, int(self.core.horizon).bit_length(), pair)
         return pair
 
-    def _mask(self, width: int, always: int | list[int]) -> Array:
+    def _mask(self, width: int, always: tuple[int, ...]) -> Array:
         """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
-        mask = np.empty((*self._seats.shape, width), bool)
-        mask[:] = self.observations[..., self.layout["acts"]] > 0
-        mask[..., always] = True
+        mask = np.ones((*self._seats.shape, width), bool)
+        _forbid(self.observations, self.layout["acts"].start, always, mask)
         return mask
 
     def _start(self, rows: slice | Array) -> None:
@@ -74,8 +74,9 @@ class FeedbackTask(BlockPicture):
 
     def arms(self, action: Array) -> tuple[Array, Array]:
         """Return the arm and the number of users of each server's block."""
-        self.arm = np.ascontiguousarray(action[..., 0], np.int64)
-        return self.arm, 1 << action[..., 1].astype(np.int64)
+        self.arm, n = np.empty((2, *self._seats.shape), np.int64)
+        _read(action, self.arm, n)
+        return self.arm, n
 
     def pulled(self, obs: Observation) -> None:
         """Store how many users each server has served; their rewards arrive in phase 2."""
@@ -90,10 +91,9 @@ class FeedbackTask(BlockPicture):
         inbox = obs.inbox
         assert inbox is not None
         self._paid = np.empty(self._seats.shape)
-        columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
         _hear_blocks(
             self.arm, inbox.total("n"), inbox.total("reward"), self._before, self._served, self.core.horizon,
-            self.pulls, self.sums, self._paid, self.observations, *columns
+            self.pulls, self.sums, self._paid, self.observations, *self._columns
         )  # fmt: skip
 
     def answered(self) -> Array:
@@ -111,12 +111,40 @@ class FeedbackTask(BlockPicture):
 
         Servers never send messages.
         """
+        self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
 
 
 @jit
+def _divide(action, j, pair):  # type: ignore[no-untyped-def]
+    """Write quotient and remainder of every `action` divided by `j` to `pair`."""
+    for r in range(action.shape[0]):
+        for m in range(action.shape[1]):
+            pair[r, m, 0], pair[r, m, 1] = action[r, m] // j, action[r, m] % j
+
+
+@jit
+def _forbid(obs, acts, always, mask):  # type: ignore[no-untyped-def]
+    """Leave only the choices `always` in the `mask` of servers that do not act."""
+    for r in range(obs.shape[0]):
+        for m in range(obs.shape[1]):
+            if obs[r, m, acts] == 0:
+                mask[r, m] = False
+                for c in always:
+                    mask[r, m, c] = True
+
+
+@jit
+def _read(action, arm, n):  # type: ignore[no-untyped-def]
+    """Write the arm and the number of users of every `action` (k, j) to `arm` and `n`."""
+    for r in range(arm.shape[0]):
+        for m in range(arm.shape[1]):
+            arm[r, m], n[r, m] = action[r, m, 0], 1 << action[r, m, 1]
+
+
+@jit
 def _hear_blocks(  # type: ignore[no-untyped-def]
-    arm, n, total, before, served, horizon, pulls, sums, paid, obs, mean, width, time
+    arm, n, total, before, served, horizon, pulls, sums, paid, obs, mean, width, time, acts
 ):
     """Add each server's decoded sum to its statistics and observation, and write its reward to `paid`."""
     for r in range(arm.shape[0]):
@@ -127,4 +155,5 @@ def _hear_blocks(  # type: ignore[no-untyped-def]
             obs[r, m, mean + k] = min(max(sums[r, m, k] / max(pulls[r, m, k], 1.0), -WIDE), WIDE)
             obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + pulls[r, m, k])
             obs[r, m, time] = served[r, m] / horizon
+            obs[r, m, acts] = served[r, m] < horizon
             paid[r, m] = total[r, m] / max(n[r, m], 1) * ((served[r, m] - before[r, m]) / horizon)
