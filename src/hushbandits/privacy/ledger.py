@@ -11,14 +11,15 @@ from functools import partial
 import numpy as np
 
 from hushbandits.core import RESOLVED, Array, Noise, integer, jit, real
+from hushbandits.core.utils.jit import inlined
 from hushbandits.privacy import divergence, samplers
 from hushbandits.privacy.noise import Curve, Half, Profile, halved
 from hushbandits.privacy.plans import Plan
 
 #: Blocks that are written down before they are counted.
 _LONG = 1 << 17
-#: Sizes of blocks that are looked up in an array.
-_SMALL = 1 << 12
+#: Places of a new table of sizes.
+_FEW = 1 << 6
 
 
 class Kinds:
@@ -39,40 +40,60 @@ class Kinds:
     """
 
     def __init__(self, numbers: Callable[[int], tuple[float, ...]], dtype: type):
-        self._numbers = numbers
-        self._rows: dict[int, tuple[float, ...]] = {}
-        #: The rows of small sizes, and which of them are written.
-        self.table: Array = np.empty((_SMALL, 0), dtype)
-        self.known = np.zeros(_SMALL, bool)
+        self._numbers, self._count = numbers, 0
+        #: The known sizes, each at its `_place`, −1 elsewhere; and their rows.
+        self.known: Array = np.full(_FEW, -1)
+        self.table: Array = np.empty((_FEW, 0), dtype)
 
     def by_size(self, sizes: Array) -> Array:
         """Return the table rows of block `sizes` ≥ 0 as columns, ``(width, …)``."""
         flat = sizes.reshape(-1)
         columns: Array = np.empty((self.table.shape[1], flat.size), self.table.dtype)
         while (new := _look_up(flat, self.known, self.table, columns)) >= 0:
-            if new >= _SMALL:
-                columns = np.array([self._row(size) for size in flat.tolist()], columns.dtype).T.copy()
-                break
-            if not self.known.any():  # only now is the width known
-                self.table = np.empty((_SMALL, len(self._row(new))), columns.dtype)
-                columns = np.empty((self.table.shape[1], flat.size), columns.dtype)
-            self.table[new], self.known[new] = self._row(new), True
+            self.add(new)
+            columns = np.empty((self.table.shape[1], flat.size), self.table.dtype)
         return columns.reshape(len(columns), *sizes.shape)
 
-    def _row(self, size: int) -> tuple[float, ...]:
-        if size not in self._rows:
-            self._rows[size] = self._numbers(size)
-        return self._rows[size]
+    def add(self, size: int) -> None:
+        """Add the row of a new `size` to the table."""
+        row = np.array([self._numbers(size)], self.table.dtype)
+        if self._count == 0 or 2 * self._count > len(self.known):  # only now is the width known, or half is full
+            old = self.known >= 0
+            sizes, rows = self.known[old], self.table[old]
+            self.known = np.full(2 * len(self.known), -1)
+            self.table = np.empty((len(self.known), row.size), row.dtype)
+            _fill(sizes, rows, self.known, self.table)
+        _fill(np.array([size]), row, self.known, self.table)
+        self._count += 1
+
+
+@inlined
+def _place(known, size):  # type: ignore[no-untyped-def]
+    """Return where `known` has the `size`, or else would have it: the first free place from its hash on."""
+    at = (size ^ size >> 6 ^ size >> 12) & known.size - 1
+    while known[at] != size and known[at] >= 0:
+        at = at + 1 & known.size - 1
+    return at
+
+
+@jit
+def _fill(sizes, rows, known, table):  # type: ignore[no-untyped-def]
+    """Write `sizes` and their `rows` to their places in `known` and `table`."""
+    for i in range(sizes.size):
+        at = _place(known, sizes[i])
+        known[at] = sizes[i]
+        table[at] = rows[i]
 
 
 @jit
 def _look_up(sizes, known, table, columns):  # type: ignore[no-untyped-def]
     """Write each size's table row to a column of `columns`; return the first unknown size, or −1 if all are known."""
     for i in range(sizes.size):
-        if sizes[i] >= known.size or not known[sizes[i]]:
+        at = _place(known, sizes[i])
+        if known[at] < 0:
             return sizes[i]
         for c in range(columns.shape[0]):
-            columns[c, i] = table[sizes[i], c]
+            columns[c, i] = table[at, c]
     return -1
 
 
@@ -105,19 +126,27 @@ class Noises:
 
         All are ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere they are 0.
         """
-        known, share, p = self._halves.by_size(planned)
-        _join(left, share)
-        return known > 0, share, p
+        halves, drawn, (share, p) = self._halves, np.empty(planned.shape, bool), np.empty((2, *planned.shape))
+        while (new := _pair(planned, left, halves.known, halves.table, drawn, share, p)) >= 0:
+            halves.add(new)
+        return drawn, share, p
 
 
 @jit
-def _join(left, share):  # type: ignore[no-untyped-def]
-    """Multiply each `share` by the number of users `left`; a product within 1e-12 of an integer is rounded."""
-    for r in range(share.shape[0]):
-        for m in range(share.shape[1]):
-            joined = left[r, m] * share[r, m]
+def _pair(planned, left, known, table, drawn, share, p):  # type: ignore[no-untyped-def]
+    """Write what `Noises.pair` returns; return the first unknown size, or −1 if all are known.
+
+    A share of all users `left` within 1e-12 of an integer is rounded.
+    """
+    for r in range(planned.shape[0]):
+        for m in range(planned.shape[1]):
+            at = _place(known, planned[r, m])
+            if known[at] < 0:
+                return planned[r, m]
+            drawn[r, m], joined, p[r, m] = table[at, 0] > 0, left[r, m] * table[at, 1], table[at, 2]
             whole = np.rint(joined)
             share[r, m] = whole if abs(joined - whole) < 1e-12 else joined
+    return -1
 
 
 @jit
@@ -127,10 +156,11 @@ def _charge(n, survivors, known, table, worst, worst_delta):  # type: ignore[no-
         for m in range(n.shape[1]):
             size = survivors[r, m]
             if size > 0:
-                if size != n[r, m] or size >= known.size or not known[size]:
+                at = _place(known, size)
+                if size != n[r, m] or known[at] < 0:
                     return False
-                worst[r] = max(worst[r], table[size, 0])
-                worst_delta[r] = max(worst_delta[r], table[size, 1])
+                worst[r] = max(worst[r], table[at, 0])
+                worst_delta[r] = max(worst_delta[r], table[at, 1])
     return True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,7 @@ def _add_binomials(cursors, n, p, total):
                 total[r, m] += binomial(cursors[r], m, n[r, m], p[r, m])
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(NamedTuple):
     """A group of users with the same reward law: their number per run and server, and the law."""
 
     n: Array
@@ -112,7 +111,7 @@ class Pooled(Cohort):
     def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
         """Drop a binomial number of users from every pool."""
         keep = 1.0 - np.broadcast_to(np.asarray(rate, float), self.planned.shape)
-        parts = tuple(replace(part, n=_thin(part.n, keep, rngs)) for part in self._parts)
+        parts = tuple(part._replace(n=_thin(part.n, keep, rngs)) for part in self._parts)
         return self._with(_parts=parts, n=sum(part.n for part in parts))
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
@@ -121,7 +120,7 @@ class Pooled(Cohort):
             raise ValueError("rewards can be replaced only before noise or encoding: put this wrapper first")
         rates = np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         moved = [_thin(part.n, rates, rngs) for part in self._parts]
-        stay = [replace(part, n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]
+        stay = [part._replace(n=part.n - gone) for part, gone in zip(self._parts, moved, strict=True)]
         there = np.full(self.planned.shape, float(location))
         return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
