@@ -184,7 +184,11 @@ def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
     correct, inconclusive, left = np.ones(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int64)
     alone = stop != PLAYERS and not everyone  # the coordinator decides
     for i, r in enumerate(rows):
-        left[i], held = active[r].sum(), only_arm(active[r])
+        held = NOTHING
+        for k in range(active.shape[1]):
+            if active[r, k]:
+                left[i], held = left[i] + 1, k
+        held = held if left[i] == 1 else NOTHING
         for agent in range(1 if alone else weights.size):
             if alone or weights[agent] > 0:
                 if stop == PLAYERS:
@@ -217,75 +221,82 @@ def decided(stop, running, active, open_seats, cumulative):
     return found
 
 
-# -- the phases: all runs, each by the rules above -----------------------------------------------------------------
+# -- the phases: all runs, each by the rules above.  The whole state as one argument takes longer than its parts. ---
+
+
+def pull(action: Array, drawn: Array, gaps: Array, turns: Array, book: VoteState) -> Array:
+    """Play phase 1 in every run that is not over, and draw its next active agent; return the rewards ``(R, 1, K)``.
+
+    The reward of a pulled arm is that in `drawn`; other arms have NaN.  If idle agents leave, an agent without pulls
+    leaves, and its activation is no round.
+    """
+    reward = np.empty(action.shape)
+    agents = book.active_agents, book.weights, book.pool, book.cumulative
+    counts = book.running, book.rounds, book.messages, book.regret
+    _pull(action, drawn, gaps, turns, reward, *agents, *counts, book.leaves, book.stop, book.round_cost)
+    return reward
 
 
 @jit
-def pull_rows(pulls, gaps, turns, book):
-    """After phase 1, update every run that is not over, and draw its next active agent.
-
-    If idle agents leave, an agent without pulls leaves, and its activation is no round.
-    """
+def _pull(
+    action, drawn, gaps, turns, reward, active_agents, weights, pool, cumulative, running, rounds, messages, regret,
+    leaves, stop, round_cost,
+):  # fmt: skip
     for r in range(turns.size):
-        if not book.running[r]:
+        pulls, deserted = action[r, 0], False
+        for k in range(pulls.size):
+            reward[r, 0, k] = drawn[r, k] if running[r] and pulls[k] else np.nan
+        if not running[r]:
             continue
-        n, deserted = book.active_agents[r], False
-        if book.stop == HORIZON:
-            book.regret[r] += gaps[r][pulls[r]].sum()
-        if book.leaves and not pulls[r].any():
-            deserted = not retire(book.weights, book.pool[r], book.cumulative[r], n)
+        if stop == HORIZON:
+            regret[r] += gaps[r][pulls].sum()
+        if leaves and not pulls.any():
+            deserted = not retire(weights, pool[r], cumulative[r], active_agents[r])
         else:
-            book.rounds[r] += 1
-            book.messages[r] += book.round_cost
+            rounds[r] += 1
+            messages[r] += round_cost
         if not deserted:
-            book.active_agents[r] = draw_agent(book.cumulative[r], turns[r])
+            active_agents[r] = draw_agent(cumulative[r], turns[r])
 
 
 @jit
 def cast_rows(vote, who, running, sent):
-    """Write the votes of the active agents `who` to `sent`, in the runs that are not over."""
-    for r in range(who.size):
-        for k in range(vote.shape[1]):
-            sent[r, who[r], k] |= running[r] and vote[r, k]
+    """Write the votes ``(R, 1, K)`` of the active agents `who` to `sent`, in the runs that are not over."""
+    for r in range(len(who)):
+        for k in range(vote.shape[2]):
+            sent[r, who[r, 0], k] |= running[r] and vote[r, 0, k]
 
 
-@jit
-def count_rows(vote, heard, who, book):
-    """Count the votes that reached the coordinator, remove arms with enough votes, and charge new votes as messages."""
-    for r in range(who.size):
-        for k in range(vote.shape[1]):
-            if heard[r] and vote[r, k] and not book.counted[r, who[r], k]:
-                book.counted[r, who[r], k] = True
-                book.messages[r] += book.vote_cost
-                book.votes[r, k] += 1
-                book.active[r, k] &= book.votes[r, k] < book.needed
+def talk(vote: Array, arrived: Array, who: Array, ballots: Array, sums: Array | None, book: VoteState) -> None:
+    """Play phase 2: count votes, remove arms with enough votes, and end runs.
 
-
-@jit
-def add_rows(vote, heard, who, left, sums, book):
-    """Add a wrapper's vote counts per arm, remove arms with enough votes, and charge each sent vote once."""
-    for r in range(who.size):
-        if heard[r]:
-            ballot = left[r, who[r]]
-            book.messages[r] += book.vote_cost * (vote[r] & ~ballot).sum()
-            ballot |= vote[r]
-        for k in range(sums.shape[1]):
-            book.votes[r, k] += sums[r, k]
-            if book.running[r] and book.votes[r, k] >= book.needed:
-                book.active[r, k] = False
-
-
-@jit
-def close_rows(who, read, book):
-    """End runs that are decided, have no agent left to act, or have reached the horizon.
-
-    If the players end the runs, first store which arm each active agent still holds.
+    A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
+    instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.
     """
-    for r in range(who.size):
-        if book.running[r]:
-            seats = book.open_seats[r]
-            if book.stop == PLAYERS:
-                n = who[r]
-                settle(book.sent[r, n], read[r], read[r].sum() == 1, n, book.holds[r], seats)
-            over = book.cumulative[r, -1] == 0.0 or (book.horizon >= 0 and book.rounds[r] >= book.horizon)
-            book.running[r] = not (over or finished(book.stop, book.active[r].sum(), seats))
+    votes = book.votes, book.active, book.sent, book.holds, book.open_seats
+    counts = book.running, book.rounds, book.messages, book.cumulative
+    _talk(vote, arrived, who, ballots, sums, *votes, *counts, book.needed, book.vote_cost, book.stop, book.horizon)
+
+
+@jit
+def _talk(
+    vote, arrived, who, ballots, sums, votes, active, sent, holds, open_seats, running, rounds, messages, cumulative,
+    needed, vote_cost, stop, horizon,
+):  # fmt: skip
+    read = np.empty(votes.shape[1], np.bool_)
+    for r in range(len(who)):
+        n, heard = who[r, 0], running[r] and arrived[r, 0]
+        read[:] = active[r]
+        for k in range(read.size):
+            fresh = heard and vote[r, 0, k] and not ballots[r, n, k]
+            if fresh:
+                ballots[r, n, k] = True
+                messages[r] += vote_cost
+            votes[r, k] += fresh if sums is None else sums[r, 0, k]
+            if running[r] and votes[r, k] >= needed:
+                active[r, k] = False
+        if running[r]:
+            if stop == PLAYERS:  # first store which arm the active agent still holds
+                settle(sent[r, n], read, read.sum() == 1, n, holds[r], open_seats[r])
+            over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
+            running[r] = not (over or finished(stop, active[r].sum(), open_seats[r]))

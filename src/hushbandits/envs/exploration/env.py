@@ -252,8 +252,8 @@ class Exploration(Env):
             self.book = ballot.open_votes(self, n)
             #: (R, K) votes that have arrived, and (R, N) agents that are still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
-            self._who = self.book.active_agents  # between the phases the agent that pulled, otherwise the next one
         ballot.open_rows(np.arange(n) if rows is None else rows, first, self.book)
+        self._who = self.book.active_agents[:, None].copy()
 
     @property
     def locations(self) -> Array:
@@ -276,51 +276,40 @@ class Exploration(Env):
         # One step per activation, pulled or not: an episode can read blocks.
         uniforms, turns, book = self._reward_stream.next(), self._turn_stream.next(), self.book
         stand = self.arms.look(book.rounds)
-        pulls = action[:, 0] & book.running[:, None]
-        reward = np.where(pulls, self.law.quantile(uniforms, stand.location), np.nan)
         # The next agent is drawn here, so that it learns that it is next before it must act.
-        self._who = book.active_agents.copy()
-        ballot.pull_rows(pulls, stand.gap, turns, book)
-        return reward[:, None]  # NaN where an arm was not pulled
+        return ballot.pull(action, self.law.quantile(uniforms, stand.location), stand.gap, turns, book)
 
     def _report(self) -> dict[str, Array]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.allow_vote_resets else {}
         return {"vote": np.zeros((self.runs, 1, self.n_arms), bool), **reset}
 
     def _spoken(self, message: Message) -> None:
-        ballot.cast_rows(message["vote"][:, 0], self._who, self.book.running, self.book.sent)
+        ballot.cast_rows(message["vote"], self._who, self.book.running, self.book.sent)
 
     def _passing(self, message: Message) -> None:
         # The votes sent are those that pass the last wrapper that sees single votes.
         if "vote" in message:
-            self._leaving_votes = message["vote"][:, 0]
+            self._leaving_votes = message["vote"]
 
     def _transport(self, message: Payload) -> GlobalSet:
-        book, read = self.book, self.book.active.copy()
-        heard = book.running & message["sent"][:, 0]
-        if not self._sums_votes:
-            ballot.count_rows(self._leaving_votes, heard, self._who, book)
-        else:
-            ballot.add_rows(self._leaving_votes, heard, self._who, self._left, message["tally"][:, 0], book)
-        answer = {}
-        if self.allow_vote_resets:
-            answer["reset"] = message["reset"][:, 0] & heard
-            book.messages[:] += book.vote_cost * answer["reset"]
-            for r in np.flatnonzero(answer["reset"]):
-                ballot.clear(book, int(r))
-                if self._sums_votes:
-                    self._left[r] = False
-        ballot.close_rows(self._who, read, book)
-        self._who = book.active_agents
-        return GlobalSet(active=book.active.copy(), **answer)
+        book, sent = self.book, message["sent"]
+        answer = {"reset": message["reset"][:, 0] & sent[:, 0] & book.running} if self.allow_vote_resets else {}
+        sums = message["tally"] if self._sums_votes else None
+        ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, book)
+        for r in np.flatnonzero(answer["reset"]) if answer else ():
+            book.messages[r] += book.vote_cost
+            ballot.clear(book, int(r))
+            if self._sums_votes:
+                self._left[r] = False
+        self._who = book.active_agents[:, None].copy()
+        return GlobalSet(active=book.active, **answer)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
     running: Array = property(attrgetter("book.running"), doc="``(R,)`` bool: runs that are not over.")  # type: ignore[assignment]
 
-    @property
-    def active_agents(self) -> Array:
-        return self._who[:, None]
+    # Between the phases the agent that pulled, otherwise the next one.
+    active_agents: Array = property(attrgetter("_who"), doc="``(R, 1)``: the agent that acts.")  # type: ignore[assignment]
 
     @property
     def upcoming(self) -> Array:
@@ -353,6 +342,7 @@ class Exploration(Env):
         """Return a context manager for compiled episodes; if the ``with`` block fails, the env must be reset."""
         self._phase = "broken"
         yield
+        self._who = self.book.active_agents[:, None].copy()
         self._phase = "pull" if self.running.any() else "over"
 
     def outcomes(self, r: int, size: int) -> Outcomes:
