@@ -54,6 +54,7 @@ class ExplorationTask(VotePicture):
                 stacklevel=2,
             )
         super().__init__(core, **options)
+        self._votes_alone = [*core.fields] == ["vote"]
 
     def _parts(self) -> dict[str, Part]:
         k = self.core.n_arms
@@ -75,7 +76,7 @@ class ExplorationTask(VotePicture):
 
     def _from_vote(self, action: Array) -> Array:
         columns = (self.layout[part].start for part in ("active", "own_votes"))
-        return _sets(action, self.observations, *columns, self.core.n_arms)
+        return _sets(action, self.obs.active_agents, self.observations, *columns, self.core.n_arms)
 
     def _from_one(self, action: Array) -> Array:
         k = self.core.n_arms
@@ -91,7 +92,7 @@ class ExplorationTask(VotePicture):
 
     def _vote(self) -> Array:
         columns = (self.layout[part].start for part in ("active", "own_votes", "speaks"))
-        return _votable(self.observations, *columns, self.core.n_arms)
+        return _votable(self.obs.active_agents, self.observations, *columns, self.core.n_arms)
 
     def _one(self) -> Array:
         return np.concatenate([self._pullable(), self._vote()], -1)
@@ -108,34 +109,34 @@ class ExplorationTask(VotePicture):
 
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
-            self._runs = np.arange(len(self._seats))
             self.observations[..., self.layout["active"]] = 1.0
 
     def arms(self, action: Array) -> Array:
         """Return the set of arms that the active agent pulls."""
-        core = self.core
-        asked = action[self._runs[:, None], self.obs.active_agents, : -core.n_arms]
-        return asked == np.arange(core.n_arms) if core.one_arm_per_step else asked.astype(bool)
+        return _pulls(action, self.obs.active_agents, self.core.n_arms)
 
     def pulled(self, obs: Observation) -> None:
         """Add the rewards of the pulls to the statistics and observations."""
         columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
-        over = obs.t / (self.core.horizon or math.inf)
-        _count_set(obs.active_agents, obs.reward, over, self.pulls, self.sums, self.observations, *columns)
+        horizon = self.core.horizon or math.inf
+        _count_set(obs.active_agents, obs.reward, obs.t, horizon, self.pulls, self.sums, self.observations, *columns)
 
     def earned(self, before: Observation) -> Array:
         """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
-        return np.full(self._seats.shape, ((before.t - self.obs.t) / self.core.horizon)[:, None])
+        runs, agents = self._seats.shape
+        return ((before.t - self.obs.t) / self.core.horizon).repeat(agents).reshape(runs, agents)
 
     def words(self, action: Array) -> Message | None:
         own = self.layout["own_votes"].start
         vote = _votes(action, self.obs.active_agents, self.obs.running, self.observations, own, self.core.n_arms)
-        return {**self.core.standard_report(), "vote": vote} if vote.any() else None
+        if not np.count_nonzero(vote):
+            return None
+        return {"vote": vote} if self._votes_alone else {**self.core.standard_report(), "vote": vote}
 
     def heard(self, obs: Observation) -> None:
         """Write the published global set 𝒦 to the observations."""
         assert obs.inbox is not None
-        self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
+        _publish(obs.inbox["active"], self.observations, self.layout["active"].start)
 
     def final_reward(self) -> Array:
         """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``."""
@@ -148,24 +149,35 @@ class ExplorationTask(VotePicture):
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         columns = self.layout["acts"].start, self.layout["speaks"].start
-        _show_due(self.obs.active_agents, np.array([pull, talk]), self.observations, *columns)
+        _show_due(self.obs.active_agents, pull, talk, self.observations, *columns)
 
 
 @jit
-def _sets(vote, obs, active, own, arms):
-    """Return the bits of pulls and votes, ``(R, M, 2K)``, given each agent's `vote` against an arm (K: no vote).
+def _sets(vote, who, obs, active, own, arms):
+    """Return the bits of pulls and votes, ``(R, M, 2K)``, of the agents `who`, given each agent's `vote` (K: none).
 
     An agent pulls the arms of 𝒦 that it has not voted out.
     """
     runs, agents, _ = obs.shape
     sets = np.zeros((runs, agents, 2 * arms), np.int8)
     for r in range(runs):
-        for m in range(agents):
+        for m in who[r]:
             for k in range(arms):
                 out = vote[r, m] == k
                 sets[r, m, k] = (obs[r, m, active + k] > 0) & (obs[r, m, own + k] == 0) & (not out)
                 sets[r, m, arms + k] = out
     return sets
+
+
+@jit
+def _pulls(action, who, arms):
+    """Return the arms that the agents `who` pull, ``(R, A, K)``: a set, or the only one that the action names."""
+    pulls, single = np.empty((*who.shape, arms), np.bool_), action.shape[2] == arms + 1
+    for r in range(who.shape[0]):
+        for a in range(who.shape[1]):
+            for k in range(arms):
+                pulls[r, a, k] = action[r, who[r, a], 0] == k if single else action[r, who[r, a], k] != 0
+    return pulls
 
 
 @jit
@@ -183,13 +195,13 @@ def _votes(action, who, running, obs, own, arms):
 
 
 @jit
-def _votable(obs, active, own, speaks, arms):
+def _votable(who, obs, active, own, speaks, arms):
     """Return the mask of allowed votes, ``(R, M, K + 1)``; the last entry, for no vote, is always allowed."""
     runs, agents, _ = obs.shape
     mask = np.zeros((runs, agents, arms + 1), np.bool_)
+    mask[:, :, arms] = True
     for r in range(runs):
-        for m in range(agents):
-            mask[r, m, arms] = True
+        for m in who[r]:
             if obs[r, m, speaks] > 0:
                 held = 0
                 for k in range(arms):
@@ -201,23 +213,33 @@ def _votable(obs, active, own, speaks, arms):
 
 
 @jit
-def _show_due(who, due, obs, acts, speaks):
-    """Mark in `obs` which agents act and which vote in the next step.
-
-    These are the agents `who` in the phases that `due` marks; in other phases no agent is marked.
-    """
-    for r in range(who.shape[0]):
+def _publish(active, obs, column):
+    """Write the published sets ``(R, 1, 1, K)`` to all agents' observations."""
+    for r in range(obs.shape[0]):
         for m in range(obs.shape[1]):
-            obs[r, m, acts] = due[0] and who[r, 0] == m
-            obs[r, m, speaks] = due[1] and who[r, 0] == m
+            for k in range(active.shape[3]):
+                obs[r, m, column + k] = active[r, 0, 0, k]
 
 
 @jit
-def _count_set(who, reward, over, pulls, sums, obs, mean, width, time):
-    """Add rewards to the statistics, and write means, widths and the elapsed share `over` of the horizon to `obs`."""
+def _show_due(who, pull, talk, obs, acts, speaks):
+    """Mark in `obs` which agents act and which vote in the next step.
+
+    These are the agents `who` in the phases that `pull` and `talk` announce; in other phases no agent is marked.
+    """
     for r in range(who.shape[0]):
         for m in range(obs.shape[1]):
-            obs[r, m, time] = min(over[r], 1.0)
+            obs[r, m, acts] = pull and who[r, 0] == m
+            obs[r, m, speaks] = talk and who[r, 0] == m
+
+
+@jit
+def _count_set(who, reward, t, horizon, pulls, sums, obs, mean, width, time):
+    """Add rewards to the statistics, and write means, widths and the elapsed share of the horizon to `obs`."""
+    for r in range(who.shape[0]):
+        over = min(t[r] / horizon, 1.0)
+        for m in range(obs.shape[1]):
+            obs[r, m, time] = over
         for a in range(who.shape[1]):
             for k in range(reward.shape[2]):
                 if not math.isnan(reward[r, a, k]):
