@@ -231,12 +231,11 @@ class Env(World, ABC):
 
     def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
         """Return an observation: read-only copies of `t`, `running`, `active_agents` and `reward`, and the `inbox`."""
+        t, running, who = self.t.copy(), self.running.copy(), self.active_agents.copy()
         own = None if reward is None else reward.copy()
-        obs = Observation(self.t.copy(), self.running.copy(), self.active_agents.copy(), own, inbox)
-        for value in (obs.t, obs.running, obs.active_agents, obs.reward):  # in every phase, so without `handed`
-            if value is not None:
-                value.setflags(write=False)
-        return obs
+        for value in (t, running, who) if own is None else (t, running, who, own):  # in every phase: no `handed`
+            value.setflags(write=False)
+        return Observation(t, running, who, own, inbox)
 
     def _refuse(self, phase: str) -> NoReturn:
         """Raise ``RuntimeError`` with the reason why the call or attribute named by `phase` is not available now."""
@@ -380,12 +379,12 @@ class Env(World, ABC):
         if self._published:
             inbox.own = {name: handed(x) for wrapper in self.wrappers for name, x in wrapper.published(self).items()}
         obs = self._seen(inbox=inbox)
-        self._phase = "pull" if obs.running.any() else "over"
+        self._phase = "pull" if np.count_nonzero(obs.running) else "over"
         return obs
 
     def _standard(self) -> Message:
         report = self._report()
-        message = report if "sent" in report else {**report, "sent": np.ones(self.active_agents.shape, bool)}
+        message = report if "sent" in report else {**report, "sent": ~np.zeros(self.active_agents.shape, bool)}
         if self._whole:
             return message
         if missing := [name for name in self.fields if name not in message]:

@@ -52,7 +52,7 @@ def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
 
 
 def _phases(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
-    while obs.running.any():
+    while np.count_nonzero(obs.running):
         obs = env.pull(team.act(obs))
         obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
         assert obs.inbox is not None

@@ -24,7 +24,7 @@ Stacked = Any
 _SAYS = {"b": "bools", "i": "integers", "u": "integers", "f": "numbers"}
 _TAKES = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 _SENT = Field(dtype="?")
-_FAST = (np.dtype("f8"), np.dtype("i8"))
+_FAST = frozenset(map(np.dtype, ("f8", "i8", "?")))
 
 
 def locked(value: Array) -> Array:
@@ -81,7 +81,7 @@ def checked(what: str, value: object, field: Field, lead: tuple[int, ...], messa
     low, high = field.range
     if array.dtype == form and form in _FAST:  # the usual case, in one pass
         copy = array.copy()
-        if not inside(copy.reshape(-1), low, high):
+        if kind != "b" and not inside(copy.reshape(-1), low, high):
             _refuse(_name(what, message), array, low, high, kind, len(lead))
         return copy
     wide = array.astype(float) if array.dtype.kind == "f" else array  # a float32 cannot be compared with 1e100
@@ -137,7 +137,7 @@ def checked_message(what: str, message: object, fields: Fields, lead: tuple[int,
     out = {name: checked(name, message[name], field, lead, what) for name, field in fields.items()}
     if "sent" not in fields:
         sent = message.get("sent")
-        out["sent"] = np.ones(lead, bool) if sent is None else checked("sent", sent, _SENT, lead, what)
+        out["sent"] = ~np.zeros(lead, bool) if sent is None else checked("sent", sent, _SENT, lead, what)
     return out
 
 

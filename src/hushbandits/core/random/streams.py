@@ -19,7 +19,6 @@ from hushbandits.core.utils import Array, Seeds
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
 _BLOCK = 1 << 12  # uniforms that are read ahead, at most
-_ONE = np.uint64(1)
 
 #: Names of streams that this process has opened, by their words.
 _NAMES: dict[int, str] = {}
@@ -148,7 +147,7 @@ class Uniforms:
     Attributes
     ----------
     step : (R,) int array
-        The next step of each run.
+        The step of each run at which what is read ahead begins.
 
     Examples
     --------
@@ -167,11 +166,12 @@ class Uniforms:
         self._at = 0
 
     def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
-        self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
+        fresh._forget()
+        self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step - np.uint64(self._at)  # modulo 2⁶⁴
         self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
 
     def _ahead(self, count: int, at: slice = slice(None)) -> Array:
-        """Return samples of the next `count` steps of the runs `at`, ``(count, R, *shape)``, without advancing."""
+        """Return samples of `count` steps from `step` on of the runs `at`, ``(count, R, *shape)``."""
         seeds = self.seeds[at]
         out = np.empty((count, len(seeds), self._width))
         fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
@@ -181,24 +181,30 @@ class Uniforms:
         """Return the uniform samples of every run's next step, ``(R, *shape)``; the next call may invalidate them."""
         if self._at == len(self._read):
             ahead = min(2 * len(self._read), _BLOCK // max(1, self._width * len(self.seeds)))
-            self._read, self._at = self._ahead(max(1, ahead)), 0
+            self._forget()
+            self._read = self._ahead(max(1, ahead))
         row: Array = self._read[self._at]
         self._at += 1
-        self.step += _ONE
         return row
+
+    def _forget(self) -> None:
+        """Forget what is read ahead, so that `step` is the next step."""
+        if self._at:
+            self.step += np.uint64(self._at)
+        self._read, self._at = self._read[:0], 0
 
     def rows(self, count: int) -> Array:
         """Return the uniform samples of every run's next `count` steps, ``(count, R, *shape)``."""
+        self._forget()
         rows = self._ahead(count)
         self.step += np.uint64(count)
-        self._at = len(self._read)
         return rows
 
     def take(self, run: int, count: int) -> Array:
         """Return the uniform samples of the next `count` steps of one run, ``(count, *shape)``."""
+        self._forget()
         rows = self._ahead(count, slice(run, run + 1))[:, 0]
         self.step[run] += np.uint64(count)
-        self._at = len(self._read)
         return rows
 
 
