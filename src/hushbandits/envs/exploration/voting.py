@@ -49,7 +49,7 @@ class Rules(NamedTuple):
     """
 
     plan: Callable[..., None]
-    learn: Callable[..., None]
+    learn: Callable[..., bool]
     sync: Callable[..., None]
     episode: Callable[..., tuple[int, bool]]
 
@@ -63,23 +63,26 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
         arms[:] = False
         for r in range(who.size):
             if live[r]:
-                plan(state, r, who[r], p, active[r], arms[r], draws[r])
+                plan(state, r, who[r, 0], p, active[r, 0, 0], arms[r, 0], draws[r])
 
     @jit
     def learn_rows(state, live, who, p, arms, reward, noises, noise, vote, ended):
         vote[:] = False
+        some = False
         for r in range(who.size):
             ended[r] = 0
-            if live[r] and arms[r].any():
-                ended[r] = learn(state, r, who[r], p, arms[r], reward[r], noise[r], vote[r])
+            if live[r] and arms[r, 0].any():
+                ended[r] = learn(state, r, who[r, 0], p, arms[r, 0], reward[r, 0], noise[r], vote[r, 0])
                 if ended[r]:
                     fill(noises, r, noise[r])
+                    some = True
+        return some
 
     @jit
     def sync_rows(state, ended, who, p, active):
         for r in range(who.size):
             if ended[r]:
-                sync(state, r, who[r], p, active[r])
+                sync(state, r, who[r, 0], p, active[r, 0, 0])
 
     return Rules(plan_rows, learn_rows, sync_rows, _episode(plan, learn, sync))
 
@@ -199,35 +202,32 @@ class VotingTeam(Team):
         self._noise = np.empty((runs, self._routine.uniforms))
         for r in range(runs):
             fill(self._noises, r, self._noise[r])
-        self._active = np.ones((runs, k), bool)
-        self._arms = np.zeros((runs, k), bool)
-        self._vote = np.zeros((runs, k), bool)
+        self._active = np.ones((runs, 1, 1, k), bool)
+        self._arms, self._vote = np.zeros((2, runs, 1, k), bool)
         self._ended = np.zeros(runs, np.int64)
         self._resets = "reset" in env.fields
 
     def act(self, obs: Observation) -> Array:
         """Return the arms that each active agent's routine pulls."""
-        self._live, self._n = obs.running.copy(), obs.active_agents[:, 0].copy()
-        if self.shared:
-            self._n[:] = 0
+        self._live, self._n = obs.running, np.zeros_like(obs.active_agents) if self.shared else obs.active_agents
         self._rules.plan(self._state, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
-        return self._arms[:, None]
+        return self._arms
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
         """Return the votes of the active agents whose routine has just completed one of its own phases."""
-        self._rules.learn(
-            self._state, self._live, self._n, self._p, self._arms, np.array(reward[:, 0]), self._noises, self._noise,
-            self._vote, self._ended,
+        self._some = self._rules.learn(
+            self._state, self._live, self._n, self._p, self._arms, reward, self._noises, self._noise, self._vote,
+            self._ended,
         )  # fmt: skip
-        if not self._ended.any():
+        if not self._some:
             return None
-        message = {"vote": self._vote[:, None]}
+        message = {"vote": self._vote}
         return {**message, "reset": (self._ended == RESETS)[:, None]} if self._resets else message
 
     def receive(self, inbox: Inbox) -> None:
         """Store the global set, pass it to routines that completed a phase, and restart routines after a reset."""
-        self._active[:] = inbox["active"][:, 0, 0]
-        if self._ended.any():
+        self._active[:] = inbox["active"]
+        if self._some:
             self._rules.sync(self._state, self._ended, self._n, self._p, self._active)
         if self._resets:
             for r in np.flatnonzero(inbox["reset"]):
@@ -240,7 +240,7 @@ class VotingTeam(Team):
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         if "_active" in state:
-            self._make_rules(self._active.shape[1])
+            self._make_rules(self._active.shape[-1])
 
     def _make_rules(self, n_arms: int) -> None:
         self._routine = self.routine(n_arms)
@@ -262,7 +262,7 @@ class VotingTeam(Team):
             with env.played():
                 for r in map(int, np.flatnonzero(env.running)):
                     self._play(env, r, goal, *loss)
-            self._active[:] = env.book.active
+            self._active[:, 0, 0] = env.book.active
             if look is not None:
                 look()
         return True
