@@ -231,9 +231,10 @@ def pull(action: Array, drawn: Array, gaps: Array, turns: Array, book: VoteState
     leaves, and its activation is no round.
     """
     reward = np.empty(action.shape)
-    agents = book.active_agents, book.weights, book.pool, book.cumulative
-    counts = book.running, book.rounds, book.messages, book.regret
-    _pull(action, drawn, gaps, turns, reward, *agents, *counts, book.leaves, book.stop, book.round_cost)
+    _pull(
+        action, drawn, gaps, turns, reward, book.active_agents, book.weights, book.pool, book.cumulative, book.running,
+        book.rounds, book.messages, book.regret, book.leaves, book.stop, book.round_cost,
+    )  # fmt: skip
     return reward
 
 
@@ -273,9 +274,10 @@ def talk(vote: Array, arrived: Array, who: Array, ballots: Array, sums: Array | 
     A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
     instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.
     """
-    votes = book.votes, book.active, book.sent, book.holds, book.open_seats
-    counts = book.running, book.rounds, book.messages, book.cumulative
-    _talk(vote, arrived, who, ballots, sums, *votes, *counts, book.needed, book.vote_cost, book.stop, book.horizon)
+    _talk(
+        vote, arrived, who, ballots, sums, book.votes, book.active, book.sent, book.holds, book.open_seats,
+        book.running, book.rounds, book.messages, book.cumulative, book.needed, book.vote_cost, book.stop, book.horizon,
+    )  # fmt: skip
 
 
 @jit

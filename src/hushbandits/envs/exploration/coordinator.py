@@ -16,9 +16,9 @@ from hushbandits.envs.exploration.observer import named_rows
 class GlobalSet(Inbox):
     """An inbox of one slot: the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
 
-    def __init__(self, **answer: Array):
-        self._values = {name: handed(value) for name, value in answer.items()}
-        self.fields = tuple(answer)
+    def __init__(self, active: Array, reset: Array | None = None):
+        self._values = {"active": handed(active)} | ({} if reset is None else {"reset": handed(reset)})
+        self.fields = tuple(self._values)
 
     @property
     def arrived(self) -> Array:

@@ -21,6 +21,7 @@ from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import Params, choice, count, flag, real
+from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
 from hushbandits.envs.exploration.coordinator import GlobalSet
@@ -266,8 +267,7 @@ class Exploration(Env):
         return self.arms.means(self.book.rounds)
 
     def _check_action(self, action: object) -> Array:
-        arms = super()._check_action(action)
-        assert isinstance(arms, np.ndarray)
+        arms = checked("action", action, self._action_fields[0][1], self._who.shape)
         if self.one_arm_per_step and (arms.sum(2) > 1).any():
             raise ValueError("action must pull at most one arm per activation, because one_arm_per_step=True")
         return arms
@@ -293,16 +293,16 @@ class Exploration(Env):
 
     def _transport(self, message: Payload) -> GlobalSet:
         book, sent = self.book, message["sent"]
-        answer = {"reset": message["reset"][:, 0] & sent[:, 0] & book.running} if self.allow_vote_resets else {}
+        reset = message["reset"][:, 0] & sent[:, 0] & book.running if self.allow_vote_resets else None
         sums = message["tally"] if self._sums_votes else None
         ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, book)
-        for r in np.flatnonzero(answer["reset"]) if answer else ():
+        for r in () if reset is None else np.flatnonzero(reset):
             book.messages[r] += book.vote_cost
             ballot.clear(book, int(r))
             if self._sums_votes:
                 self._left[r] = False
         self._who = book.active_agents[:, None].copy()
-        return GlobalSet(active=book.active, **answer)
+        return GlobalSet(book.active, reset)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]

@@ -55,6 +55,7 @@ class ExplorationTask(VotePicture):
             )
         super().__init__(core, **options)
         self._votes_alone = [*core.fields] == ["vote"]
+        self._at = {name: part.start for name, part in self.layout.items()}
 
     def _parts(self) -> dict[str, Part]:
         k = self.core.n_arms
@@ -75,8 +76,8 @@ class ExplorationTask(VotePicture):
     # -- codings ------------------------------------------------------------------------------------------------
 
     def _from_vote(self, action: Array) -> Array:
-        columns = (self.layout[part].start for part in ("active", "own_votes"))
-        return _sets(action, self.obs.active_agents, self.observations, *columns, self.core.n_arms)
+        at = self._at
+        return _sets(action, self.obs.active_agents, self.observations, at["active"], at["own_votes"], self.core.n_arms)
 
     def _from_one(self, action: Array) -> Array:
         k = self.core.n_arms
@@ -91,8 +92,8 @@ class ExplorationTask(VotePicture):
         return (self._part("active") > 0) & (self._part("acts") > 0)
 
     def _vote(self) -> Array:
-        columns = (self.layout[part].start for part in ("active", "own_votes", "speaks"))
-        return _votable(self.obs.active_agents, self.observations, *columns, self.core.n_arms)
+        at, who = self._at, self.obs.active_agents
+        return _votable(who, self.observations, at["active"], at["own_votes"], at["speaks"], self.core.n_arms)
 
     def _one(self) -> Array:
         return np.concatenate([self._pullable(), self._vote()], -1)
@@ -117,18 +118,17 @@ class ExplorationTask(VotePicture):
 
     def pulled(self, obs: Observation) -> None:
         """Add the rewards of the pulls to the statistics and observations."""
-        columns = [self.layout[part].start for part in ("own_mean", "own_width", "time")]
-        horizon = self.core.horizon or math.inf
-        _count_set(obs.active_agents, obs.reward, obs.t, horizon, self.pulls, self.sums, self.observations, *columns)
+        at, seen = self._at, (self.pulls, self.sums, self.observations)
+        columns = at["own_mean"], at["own_width"], at["time"]
+        _count_set(obs.active_agents, obs.reward, obs.t, self.core.horizon or math.inf, *seen, *columns)
 
     def earned(self, before: Observation) -> Array:
         """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
-        runs, agents = self._seats.shape
-        return ((before.t - self.obs.t) / self.core.horizon).repeat(agents).reshape(runs, agents)
+        return _time_cost(before.t, self.obs.t, self.core.horizon, self._seats.shape[1])
 
     def words(self, action: Array) -> Message | None:
-        own = self.layout["own_votes"].start
-        vote = _votes(action, self.obs.active_agents, self.obs.running, self.observations, own, self.core.n_arms)
+        obs, own = self.obs, self._at["own_votes"]
+        vote = _votes(action, obs.active_agents, obs.running, self.observations, own, self.core.n_arms)
         if not np.count_nonzero(vote):
             return None
         return {"vote": vote} if self._votes_alone else {**self.core.standard_report(), "vote": vote}
@@ -136,7 +136,7 @@ class ExplorationTask(VotePicture):
     def heard(self, obs: Observation) -> None:
         """Write the published global set 𝒦 to the observations."""
         assert obs.inbox is not None
-        _publish(obs.inbox["active"], self.observations, self.layout["active"].start)
+        _publish(obs.inbox["active"], self.observations, self._at["active"])
 
     def final_reward(self) -> Array:
         """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``."""
@@ -148,8 +148,7 @@ class ExplorationTask(VotePicture):
         return decided(book.stop, book.running, book.active, book.open_seats, book.cumulative)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        columns = self.layout["acts"].start, self.layout["speaks"].start
-        _show_due(self.obs.active_agents, pull, talk, self.observations, *columns)
+        _show_due(self.obs.active_agents, pull, talk, self.observations, self._at["acts"], self._at["speaks"])
 
 
 @jit
@@ -210,6 +209,15 @@ def _votable(who, obs, active, own, speaks, arms):
                 if held < 2:  # an agent may not vote out the last arm that it holds
                     mask[r, m, :arms] = False
     return mask
+
+
+@jit
+def _time_cost(before, t, horizon, agents):
+    """Return the reward ``(R, M)`` for the time since `before`, in shares of the horizon."""
+    cost = np.empty((t.size, agents))
+    for r in range(t.size):
+        cost[r] = (before[r] - t[r]) / horizon
+    return cost
 
 
 @jit
