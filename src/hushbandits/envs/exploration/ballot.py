@@ -162,13 +162,16 @@ def settle(ballot, active, alone, n, holds, open_seats):
 
 
 @jit
-def finished(stop, left, open_seats):
-    """Return whether the rule `stop` regards a run with `left` arms in 𝒦 as decided or unable to change."""
+def finished(stop, left, undecided, several):
+    """Return whether the rule `stop` regards a run with `left` arms in 𝒦 as decided or unable to change.
+
+    `undecided` and `several` are its numbers in `VoteState.open_seats`.
+    """
     if stop == COORDINATOR:
         return left <= 1
     if stop == PLAYERS:
         # Nothing changes any more once 𝒦 is empty, or no agent can vote on the arms left in it.
-        return open_seats[0] == 0 or left == 0 or (left > 1 and open_seats[1] == 0)
+        return undecided == 0 or left == 0 or (left > 1 and several == 0)
     return False
 
 
@@ -217,7 +220,8 @@ def decided(stop, running, active, open_seats, cumulative):
     found = np.zeros(running.size, np.bool_)
     for r in range(found.size):
         if not running[r]:
-            found[r] = cumulative[r, -1] == 0.0 or finished(stop, active[r].sum(), open_seats[r])
+            over = cumulative[r, -1] == 0.0
+            found[r] = over or finished(stop, active[r].sum(), open_seats[r, 0], open_seats[r, 1])
     return found
 
 
@@ -287,18 +291,22 @@ def _talk(
 ):  # fmt: skip
     read = np.empty(votes.shape[1], np.bool_)
     for r in range(len(who)):
-        n, heard = who[r, 0], running[r] and arrived[r, 0]
-        read[:] = active[r]
+        n, left = who[r, 0], 0
+        if sums is not None:
+            votes[r] += sums[r, 0]
+        if not running[r]:
+            continue
+        if stop == PLAYERS:
+            read[:] = active[r]
         for k in range(read.size):
-            fresh = heard and vote[r, 0, k] and not ballots[r, n, k]
-            if fresh:
+            if vote[r, 0, k] and arrived[r, 0] and not ballots[r, n, k]:
                 ballots[r, n, k] = True
                 messages[r] += vote_cost
-            votes[r, k] += fresh if sums is None else sums[r, 0, k]
-            if running[r] and votes[r, k] >= needed:
-                active[r, k] = False
-        if running[r]:
-            if stop == PLAYERS:  # first store which arm the active agent still holds
-                settle(sent[r, n], read, read.sum() == 1, n, holds[r], open_seats[r])
-            over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
-            running[r] = not (over or finished(stop, active[r].sum(), open_seats[r]))
+                if sums is None:
+                    votes[r, k] += 1
+            active[r, k] &= votes[r, k] < needed
+            left += active[r, k]
+        if stop == PLAYERS:  # first store which arm the active agent still holds
+            settle(sent[r, n], read, read.sum() == 1, n, holds[r], open_seats[r])
+        over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
+        running[r] = not (over or finished(stop, left, open_seats[r, 0], open_seats[r, 1]))

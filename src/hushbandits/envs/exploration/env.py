@@ -375,7 +375,11 @@ class Exploration(Env):
 
         If agents decide, whether the only arm left to each agent is now correct.
         """
-        return ballot.judged(self.book, self.right, self.termination_by == "everyone", np.arange(self.runs))[0]
+        return self.correct_in(np.arange(self.runs))
+
+    def correct_in(self, rows: Array) -> Array:
+        """Return `correct` of the runs `rows` alone, ``(len(rows),)`` bool."""
+        return ballot.judged(self.book, self.right, self.termination_by == "everyone", rows)[0]
 
     def _metrics(self) -> dict[str, Array]:
         """Return the metrics of the vote, and ``regret`` if `termination` is ``"horizon"``, each ``(R,)``."""

@@ -139,8 +139,16 @@ class ExplorationTask(VotePicture):
         _publish(obs.inbox["active"], self.observations, self._at["active"])
 
     def final_reward(self) -> Array:
-        """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``."""
-        return np.where(self.core.correct, 1.0, -1.0)
+        """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``.
+
+        Where some runs are over and others are not, these have 0.
+        """
+        rows = np.flatnonzero(~self.obs.running)
+        if not len(rows):  # all are cut
+            rows = np.arange(self.core.runs)
+        reward = np.zeros(self.core.runs)
+        reward[rows] = 2.0 * self.core.correct_in(rows) - 1.0
+        return reward
 
     def solved(self) -> Array:
         """Return which runs are decided or have no agent left to act, ``(R,)``."""

@@ -147,7 +147,8 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
             if ended == RESETS and player.resets:
                 messages += vote_cost
                 reset = True
-            live = not (deserted or (horizon >= 0 and rounds >= horizon) or ballot.finished(stop, left, open_seats))
+            over = deserted or (horizon >= 0 and rounds >= horizon)
+            live = not (over or ballot.finished(stop, left, open_seats[0], open_seats[1]))
             n = then
         book.active_agents[r] = n
         book.rounds[r], book.messages[r], book.regret[r], book.running[r] = rounds, messages, regret, live
