@@ -89,7 +89,7 @@ def parts(function: Callable[..., object]) -> Iterator[tuple[str, str, int]]:
         held = cell.cell_contents
         inner = getattr(held, "py_func", None)
         if inner is None:
-            plain = isinstance(held, (int, float, str, type(None)))
-            yield "", repr(held) if plain else object.__repr__(held), 0
+            kind, plain = isinstance(held, type), isinstance(held, (int, float, str, type(None), type))
+            yield held.__module__ if kind else "", repr(held) if plain else object.__repr__(held), 0
         elif inner is not function:
             yield from parts(inner)

@@ -55,20 +55,24 @@ class Rules(NamedTuple):
 
 
 @lru_cache
-def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
-    """Return compiled loops over the scalar rules `plan`, `learn` and `sync` of a routine."""
+def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callable[..., State]) -> Rules:
+    """Return compiled loops over the scalar rules `plan`, `learn` and `sync` of a routine, and its class of state.
+
+    Each phase takes the state as a plain tuple: Numba needs longer to recognise the arrays of a named one.
+    """
 
     @jit
-    def plan_rows(state, live, who, p, active, draws, arms):
+    def plan_rows(parts, live, who, p, active, draws, arms):
+        state = kind(*parts)
         arms[:] = False
         for r in range(who.size):
             if live[r]:
                 plan(state, r, who[r, 0], p, active[r, 0, 0], arms[r, 0], draws[r])
 
     @jit
-    def learn_rows(state, live, who, p, arms, reward, noises, noise, vote, ended):
+    def learn_rows(parts, live, who, p, arms, reward, noises, noise, vote, ended):
+        state, some = kind(*parts), False
         vote[:] = False
-        some = False
         for r in range(who.size):
             ended[r] = 0
             if live[r] and arms[r, 0].any():
@@ -79,10 +83,10 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Rules:
         return some
 
     @jit
-    def sync_rows(state, ended, who, p, active):
+    def sync_rows(parts, ended, who, p, active):
         for r in range(who.size):
             if ended[r]:
-                sync(state, r, who[r, 0], p, active[r, 0, 0])
+                sync(kind(*parts), r, who[r, 0], p, active[r, 0, 0])
 
     return Rules(plan_rows, learn_rows, sync_rows, _episode(plan, learn, sync))
 
@@ -211,13 +215,14 @@ class VotingTeam(Team):
     def act(self, obs: Observation) -> Array:
         """Return the arms that each active agent's routine pulls."""
         self._live, self._n = obs.running, np.zeros_like(obs.active_agents) if self.shared else obs.active_agents
-        self._rules.plan(self._state, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
+        state, draws = tuple(self._state), self._draws.next()
+        self._rules.plan(state, self._live, self._n, self._p, self._active, draws, self._arms)
         return self._arms
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
         """Return the votes of the active agents whose routine has just completed one of its own phases."""
         self._some = self._rules.learn(
-            self._state, self._live, self._n, self._p, self._arms, reward, self._noises, self._noise, self._vote,
+            tuple(self._state), self._live, self._n, self._p, self._arms, reward, self._noises, self._noise, self._vote,
             self._ended,
         )  # fmt: skip
         if not self._some:
@@ -229,7 +234,7 @@ class VotingTeam(Team):
         """Store the global set, pass it to routines that completed a phase, and restart routines after a reset."""
         self._active[:] = inbox["active"]
         if self._some:
-            self._rules.sync(self._state, self._ended, self._n, self._p, self._active)
+            self._rules.sync(tuple(self._state), self._ended, self._n, self._p, self._active)
         if self._resets:
             for r in np.flatnonzero(inbox["reset"]):
                 self._restart(int(r))
@@ -245,7 +250,8 @@ class VotingTeam(Team):
 
     def _make_rules(self, n_arms: int) -> None:
         self._routine = self.routine(n_arms)
-        self._rules = compiled(self._routine.plan, self._routine.learn, self._routine.sync)
+        kind = type(self._routine.state(1, 1, n_arms))
+        self._rules = compiled(self._routine.plan, self._routine.learn, self._routine.sync, kind)
 
     def _restart(self, r: int) -> None:
         for array, fresh in zip(self._state, self._fresh, strict=True):
