@@ -167,8 +167,8 @@ class Uniforms:
 
     def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
         fresh._forget()
-        self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step - np.uint64(self._at)  # modulo 2⁶⁴
-        self._read[self._at :, rows] = fresh._ahead(len(self._read) - self._at)
+        self._forget()
+        self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
 
     def _ahead(self, count: int, at: slice = slice(None)) -> Array:
         """Return samples of `count` steps from `step` on of the runs `at`, ``(count, R, *shape)``."""
