@@ -64,30 +64,40 @@ def open_votes(env: World, runs: int) -> VoteState:
     )  # fmt: skip
 
 
-@jit
-def clear(book, r):
-    """Delete all votes of run r, so that 𝒦 contains every arm again."""
-    book.active[r] = True
-    book.sent[r] = False
-    book.counted[r] = False
-    book.votes[r] = 0
-    book.holds[r] = SEVERAL
-    book.open_seats[r] = (book.weights > 0).sum()
+def clear(book: VoteState, rows: Array) -> None:
+    """Delete all votes of the runs `rows`, so that 𝒦 contains every arm again."""
+    seats = np.count_nonzero(book.weights)
+    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.holds, book.open_seats)
 
 
 @jit
-def open_rows(rows, turns, book):
+def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
+    for r in rows:
+        active[r] = True
+        sent[r] = False
+        counted[r] = False
+        votes[r] = 0
+        holds[r] = SEVERAL
+        open_seats[r] = seats
+
+
+def open_rows(rows: Array, turns: Array, book: VoteState) -> None:
     """Reset the state of the runs `rows`, and draw their first active agents from the uniforms `turns`."""
+    clear(book, rows)
+    agents = book.weights, book.pool, book.cumulative, book.active_agents
+    _open(rows, turns, *agents, book.running, book.rounds, book.messages, book.regret)
+
+
+@jit
+def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds, messages, regret):
     for i, r in enumerate(rows):
-        book.running[r] = True
-        book.rounds[r] = 0
-        book.messages[r] = 0
-        book.regret[r] = 0.0
-        for n in range(book.weights.size):
-            book.pool[r, n] = book.weights[n] > 0
-        accumulate(book.weights, book.pool[r], book.cumulative[r])
-        book.active_agents[r] = draw_agent(book.cumulative[r], turns[i])
-        clear(book, r)
+        running[r] = True
+        rounds[r] = messages[r] = 0
+        regret[r] = 0.0
+        for n in range(weights.size):
+            pool[r, n] = weights[n] > 0
+        accumulate(weights, pool[r], cumulative[r])
+        active_agents[r] = draw_agent(cumulative[r], turns[i])
 
 
 @jit

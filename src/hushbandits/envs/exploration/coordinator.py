@@ -17,7 +17,9 @@ class GlobalSet(Inbox):
     """An inbox of one slot: the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
 
     def __init__(self, active: Array, reset: Array | None = None):
-        self._values = {"active": handed(active)} | ({} if reset is None else {"reset": handed(reset)})
+        self._values = {"active": handed(active)}
+        if reset is not None:
+            self._values["reset"] = handed(reset)
         self.fields = tuple(self._values)
 
     @property

@@ -296,11 +296,11 @@ class Exploration(Env):
         reset = message["reset"][:, 0] & sent[:, 0] & book.running if self.allow_vote_resets else None
         sums = message["tally"] if self._sums_votes else None
         ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, book)
-        for r in () if reset is None else np.flatnonzero(reset):
-            book.messages[r] += book.vote_cost
-            ballot.clear(book, int(r))
+        if reset is not None and len(rows := np.flatnonzero(reset)):
+            book.messages[rows] += book.vote_cost
+            ballot.clear(book, rows)
             if self._sums_votes:
-                self._left[r] = False
+                self._left[rows] = False
         self._who = book.active_agents[:, None].copy()
         return GlobalSet(book.active, reset)
 

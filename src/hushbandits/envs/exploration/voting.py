@@ -287,5 +287,5 @@ class VotingTeam(Team):
                 at, outcomes, draws = 0, env.outcomes(r, ahead), self._draws.take(r, ahead)
             at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, rate, lost, env.book)
             if reset:
-                ballot.clear(env.book, r)
+                ballot.clear(env.book, np.array([r]))
                 self._restart(r)
