@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Guarantee, Inbox, Requirements, Streams, World, choice, divisor, jit, real
+from hushbandits.core import Array, Guarantee, Inbox, Requirements, Streams, World, choice, divisor, lean, real
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.estimators.robust import Estimator, make_estimator
@@ -36,7 +36,7 @@ class _Private(NamedTuple):
 _best = UCB1.choose
 
 
-@jit
+@lean
 def _act(own, t, r, arms):
     """Choose arms round-robin, then by the largest index (algorithm 2, lines 3–10)."""
     agents = arms.shape[1]
@@ -44,7 +44,7 @@ def _act(own, t, r, arms):
         arms[r, m] = (t - 1) % own.n.shape[1] if t <= own.warm_up else _best(own, r * agents + m)
 
 
-@jit
+@lean
 def _learn(own, r, arms, rewards):
     agents = arms.shape[1]
     for m in range(agents):
@@ -52,7 +52,7 @@ def _learn(own, r, arms, rewards):
         own.own_s[r * agents + m, arms[r, m]] += rewards[r, m]
 
 
-@jit
+@lean
 def _hear(own, r, heard, t):
     """Add each sender's latest released mean, times its count, to the agent's own sums (algorithm 1, lines 22–33)."""
     agents, n_arms, _ = heard.shape
@@ -128,7 +128,7 @@ class _Robust(NamedTuple):
 def _byzantine(of: SampleRules) -> Rules:
     take, estimate = of
 
-    @jit
+    @lean
     def act(own, t, r, arms):
         _, agents, n_arms = own.mean.shape
         if t <= n_arms:
@@ -147,11 +147,12 @@ def _byzantine(of: SampleRules) -> Rules:
                     best, top = k, index
             arms[r, m] = best
 
-    @jit
+    @lean
     def learn(own, r, arms, rewards):
-        own.own_arm[r], own.own_reward[r] = arms[r], rewards[r]
+        for m in range(arms.shape[1]):
+            own.own_arm[r, m], own.own_reward[r, m] = arms[r, m], rewards[r, m]
 
-    @jit
+    @lean
     def hear(own, r, mail, posted):
         arm, reward = mail.values
         depth, _, agents = mail.sent.shape

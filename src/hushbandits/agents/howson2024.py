@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.agents.policy_team import PolicyTeam, Turned
-from hushbandits.core import LONGEST, Array, Inbox, Metric, Requirements, Streams, World, choice, flag, integer, jit
+from hushbandits.core import LONGEST, Array, Inbox, Metric, Requirements, Streams, World, choice, flag, integer, lean
 from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
@@ -32,14 +32,14 @@ class _Queues(NamedTuple):
     pi: NamedTuple  # the policy's state, a learner per run
 
 
-@jit
+@lean
 def _append(k, x, r, queue, head, size):
     at = head[r, k] + size[r, k]
     queue[r, k, at - queue.shape[2] if at >= queue.shape[2] else at] = x
     size[r, k] += 1
 
 
-@jit
+@lean
 def _take(k, r, queue, head, size):
     at = head[r, k]
     head[r, k] = at + 1 if at + 1 < queue.shape[2] else 0
@@ -47,7 +47,7 @@ def _take(k, r, queue, head, size):
     return queue[r, k, at]
 
 
-@jit
+@lean
 def _enqueue(arm, reward, arrived, queue, head, size):
     runs, slots = arm.shape
     for r in range(runs):
@@ -56,7 +56,7 @@ def _enqueue(arm, reward, arrived, queue, head, size):
                 _append(arm[r, i], reward[r, i], r, queue, head, size)
 
 
-@jit
+@lean
 def _hear(own, r, mail, t):
     g, v, depth = r % own.lag.shape[0], own.leader[r], mail.sent.shape[0]
     arm, reward = mail.values

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hushbandits.core import Requirements, Streams, World, jit
+from hushbandits.core import Requirements, Streams, World, lean
 from hushbandits.core.random.names import POLICY
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
@@ -21,7 +21,7 @@ Around = Callable[[Callable[..., int], Callable[..., None], Turned], Rules]
 
 @lru_cache
 def _compiled(around: Around, choose: Callable[..., int], update: Callable[..., None]) -> Rules:
-    return around(choose, update, jit)
+    return around(choose, update, lean)
 
 
 class PolicyTeam(NetworkTeam):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Requirements, jit
+from hushbandits.core import Array, Field, Requirements, lean
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, nothing
 
@@ -37,7 +37,7 @@ def second_eigenvalue(matrix: Array) -> Array:
     return np.where(values < 1e-12, 0.0, values)
 
 
-@jit
+@lean
 def _post(own, values, now, r, arms, rewards):
     # number by number: a slice of arrays assigned takes Numba a second to compile
     source, target = own.sums[r].reshape(-1), values[0][now, r].reshape(-1)

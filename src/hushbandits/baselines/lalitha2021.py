@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
-from hushbandits.core import Array, Streams, World, jit, real
+from hushbandits.core import Array, Streams, World, lean, real
 from hushbandits.policies.draws import largest_beta
 from hushbandits.policies.start import check_unit_rewards
 
@@ -17,14 +17,14 @@ class _Posteriors(NamedTuple):
     rate: float
 
 
-@jit
+@lean
 def _choose(own, t, r, arms):
     for m in range(arms.shape[1]):
         alpha, beta = own.sums[r, m, :, 0], own.sums[r, m, :, 1]
         arms[r, m] = largest_beta(own.cursors, r * arms.shape[1] + m, alpha, beta, 0.0)
 
 
-@jit
+@lean
 def _learn(own, r, arms, rewards):
     for m in range(arms.shape[1]):
         x = min(max(rewards[r, m], 0.0), 1.0)  # noise may take it further, and a Beta law has no parameters below 0

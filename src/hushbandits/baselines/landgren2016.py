@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
-from hushbandits.core import Array, Streams, World, choice, jit, real
+from hushbandits.core import Array, Streams, World, choice, lean, real
 from hushbandits.policies.policy import argmax
 
 _NEAR = 1e-9  # how much of itself, or of one pull, a constant may lie above the smallest
@@ -106,7 +106,7 @@ class _Estimates(NamedTuple):
     scale: float  # 2γσ²/M
 
 
-@jit
+@lean
 def _choose(own, t, r, arms):
     if t <= own.bound.shape[1]:
         arms[r] = t - 1
@@ -120,7 +120,7 @@ def _choose(own, t, r, arms):
         arms[r, m] = argmax(own.bound, m)
 
 
-@jit
+@lean
 def _learn(own, r, arms, rewards):
     for m in range(arms.shape[1]):
         own.sums[r, m, arms[r, m], 0] += rewards[r, m]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix, second_eigenvalue
-from hushbandits.core import Array, Guarantee, Streams, World, divisor, flag, jit, real
+from hushbandits.core import Array, Guarantee, Streams, World, divisor, flag, lean, real
 from hushbandits.policies.policy import argmax
 
 
@@ -49,18 +49,18 @@ class _Buffers(NamedTuple):
     rechoose_on_stale: bool
 
 
-@jit
+@lean
 def _explored(own, r):
     return own.scale * math.log(own.known[r]) / own.sums.shape[1]
 
 
-@jit
+@lean
 def _index(s, n, explored):
     # accelerated mixing may leave a count at or below 0: such an arm is not known
     return math.inf if n <= 0.0 else s / n + math.sqrt(explored / n)
 
 
-@jit
+@lean
 def _choose(own, t, r, arms):
     n_arms = own.sums.shape[2]
     if t <= n_arms:
@@ -77,7 +77,7 @@ def _choose(own, t, r, arms):
             arms[r, m] = argmax(own.bound[r], m)  # else they stay those of the stage
 
 
-@jit
+@lean
 def _learn(own, r, arms, rewards):
     agents, first = arms.shape[1], own.known[r] == 0.0  # the first pull of each arm
     explored = 0.0 if first else _explored(own, r)
@@ -94,7 +94,7 @@ def _learn(own, r, arms, rewards):
             own.bound[r, m, k] = _index(own.usable[r, m, k, 0], own.usable[r, m, k, 1], explored)
 
 
-@jit
+@lean
 def _heard(own, r, posted, t):
     g, agents = r % own.length.size, own.sums.shape[1]
     a, b = own.weight[g, own.step[r], 0], own.weight[g, own.step[r], 1]  # b is 0 in a stage's first step

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from hushbandits.core import jit
+from hushbandits.core import jit, lean
 
 
-@jit
+@lean
 def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
     """Return how many of n points the interval of `TrimmedMean` holds; no interval exists if the number is ≤ 0.
 
@@ -22,13 +22,13 @@ def kept_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
     return math.floor(n * (1.0 - 2.0 * alpha - math.sqrt(2.0 * alpha * ell) - ell))
 
 
-@jit
+@lean
 def clipped_points(n: int, log_inverse_delta: float, epsilon: float) -> int:
     """Return the number of points clipped at each end, ``⌈8ηn + 12 ln(4/δ)⌉`` with η = `epsilon`."""
     return math.ceil(8.0 * epsilon * n + 12.0 * (log_inverse_delta + math.log(4.0)))
 
 
-@jit
+@lean
 def add(high: float, low: float, x: float) -> tuple[float, float]:
     """Return ``high + low + x`` as a double-double (Knuth's two-sum); rounding errors of sums become negligible."""
     total = high + x
@@ -44,7 +44,7 @@ def _mean(x):
     return (high + low) / x.size
 
 
-@jit
+@lean
 def shortest_window(y, n, q, gap):
     """Return the ends of the shortest interval with q of n order statistics.
 

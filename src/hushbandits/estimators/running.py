@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, jit, lean
 from hushbandits.estimators.robust import Estimator, LugosiMendelson, Mean, Trimming
 from hushbandits.estimators.rules import add, clipped_points, evaluate, kept_points
 from hushbandits.estimators.tails import Ends, take, trim
@@ -84,7 +84,7 @@ class _Summed(NamedTuple):
     sum: Array  # (R, M, K, 2) in double-double
 
 
-@jit
+@lean
 def _add(own, r, m, arm, reward, count):
     for s in range(count):
         own.n[r, m, arm[s]] += 1
@@ -120,7 +120,7 @@ class _Logged(NamedTuple):
     b: float
 
 
-@jit
+@lean
 def _append(own, r, m, arm, reward, count):
     first = (r * own.n.shape[1] + m) * own.n.shape[2]
     for s in range(count):
@@ -255,7 +255,7 @@ class _Lists:
         self.data, self.start, self._room = data, start, room
 
 
-@jit
+@lean
 def _move(old, old_start, length, new, new_start):
     for i in range(length.size):
         if new is not old or new_start[i] != old_start[i]:
@@ -263,7 +263,7 @@ def _move(old, old_start, length, new, new_start):
                 new[new_start[i] + j] = old[old_start[i] + j]
 
 
-@jit
+@lean
 def _count(arm, arrived, counts):
     runs, agents, slots = arm.shape
     for r in range(runs):

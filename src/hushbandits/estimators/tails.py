@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, jit, lean
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
 
@@ -28,7 +28,7 @@ class Ends(NamedTuple):
     epsilon: float
 
 
-@jit
+@lean
 def _merge(data, start, size, new):
     # sorted `new` into the sorted list, from the back
     end = start + size
@@ -41,7 +41,7 @@ def _merge(data, start, size, new):
     return size + new.size
 
 
-@jit
+@lean
 def _cut(data, start, size, low, high):
     # take positions low … high − 1 out of the list
     for j in range(high, size):
@@ -52,7 +52,7 @@ def _cut(data, start, size, low, high):
 _N, _ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(7)
 
 
-@jit
+@lean
 def take(own, r, m, arm, reward, count):
     """Add agent m's first `count` values to the halves X and Y in turn, and update the sum of X and the tails."""
     head, new, fresh, keep = own.head[r, m], own.new, own.fresh, own.keep[r, m]
@@ -79,7 +79,7 @@ def take(own, r, m, arm, reward, count):
                 head[k, _LOW], head[k, _HIGH] = own.data[inner - 1], own.data[inner]
 
 
-@jit
+@lean
 def _placed(tails, keep, y):
     # put y into the tail where it lies, whose inner end falls out; say whether it lies in one
     if y < tails[keep - 1]:
@@ -98,7 +98,7 @@ def _placed(tails, keep, y):
     return True
 
 
-@jit
+@lean
 def _outside(new, low, high):
     # move what lies beyond [low, high] to the front
     kept = 0
@@ -109,7 +109,12 @@ def _outside(new, low, high):
     return kept
 
 
-@jit
+@jit  # Numba's sort makes a list
+def _sort(x):
+    x.sort()
+
+
+@lean
 def _grow(y, x, keep, i, start, size, data):
     # take in new values of one arm; say whether its tails have changed
     full = size[i] == 2 * keep
@@ -119,12 +124,12 @@ def _grow(y, x, keep, i, start, size, data):
         for value in y:
             shrunk |= _placed(tails, keep, value)
     else:
-        y.sort()
+        _sort(y)
         size[i] = _merge(data, start[i], size[i], y)
         if size[i] > 2 * keep:
             size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
         if size[i] < 2 * keep:
-            x.sort()
+            _sort(x)
             size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
             return True
     low, high = data[start[i] + keep - 1], data[start[i] + keep]
@@ -134,12 +139,12 @@ def _grow(y, x, keep, i, start, size, data):
         size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
     outside = _outside(x, low, high)
     if outside:
-        x[:outside].sort()
+        _sort(x[:outside])
         size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:outside])
     return shrunk or outside > 0 or not full
 
 
-@jit
+@lean
 def _sum(x):
     # in double-double, along four lanes: an addition need not wait for the one before
     a = b = c = d = 0.0
@@ -157,7 +162,7 @@ def _sum(x):
     return add(a, e + g, c)
 
 
-@jit
+@lean
 def _beyond(x, low, high, clips):
     # what is to be added to the sum of all X, of which `x` are the sorted ends, for that of those in [low, high] or of
     # all clipped to it; and how many fewer they are
@@ -173,7 +178,7 @@ def _beyond(x, low, high, clips):
     return total, rest, 0.0
 
 
-@jit
+@lean
 def trim(own, r, log_inverse_delta, out, counts):
     """Write the trimmed or clipped means of run r to `out`, and the sizes of its samples to `counts`.
 

@@ -5,14 +5,14 @@ A learner's draws thus depend neither on the batch nor on the draws of other lea
 
 import math
 
-from hushbandits.core import jit
+from hushbandits.core import lean
 from hushbandits.core.random.philox import uniform
 from hushbandits.core.random.samplers import gamma, normal
 
 __all__ = ["below", "beta", "gamma", "largest_beta", "normal", "uniform"]
 
 
-@jit
+@lean
 def below(cursors, r, n):
     """Return a uniform draw from 0 … n − 1, computed as ``⌊n·u⌋`` from a uniform sample u.
 
@@ -21,7 +21,7 @@ def below(cursors, r, n):
     return min(int(uniform(cursors, r) * n), n - 1)
 
 
-@jit
+@lean
 def beta(cursors, r, a, b):
     """Return a draw from Beta(a, b), ``G_a / (G_a + G_b)`` with two gamma draws."""
     x, y = gamma(cursors, r, a), gamma(cursors, r, b)
@@ -32,7 +32,7 @@ _FAR = 3.0  # an arm is far where its bound on passing the best is at most e⁻�
 _NEVER = 40.0  # e⁻⁴⁰ is below what a uniform resolves
 
 
-@jit
+@lean
 def _exponent(a, b, x):
     """Return q with ``P(X > x) ≤ e^(−q)`` for X from Beta(a, b), by the variance proxy ``1/(4(a + b + 1))``.
 
@@ -42,7 +42,7 @@ def _exponent(a, b, x):
     return 2.0 * (a + b + 1.0) * ahead * ahead if ahead > 0.0 and a >= 1.0 and b >= 1.0 else 0.0
 
 
-@jit
+@lean
 def _beyond(cursors, r, a, b, x, chance):
     """Return, with probability ``P(X > x) / chance``, a draw of X from Beta(a, b) given X > x; otherwise return x.
 
@@ -64,7 +64,7 @@ def _beyond(cursors, r, a, b, x, chance):
     return y if uniform(cursors, r) < math.exp(ratio) else x
 
 
-@jit
+@lean
 def largest_beta(cursors, r, wins, losses, prior):
     """Return the index of the largest of K draws from ``Beta(wins_k + prior, losses_k + prior)``.
 

@@ -21,7 +21,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, lean
 from hushbandits.core.utils import Rule
 from hushbandits.core.utils.jit import ours
 
@@ -113,7 +113,7 @@ class Policy:
         return all(ours(rule) for rule in (self.choose, self.update))
 
 
-@jit
+@lean
 def argmax(x, r):
     """Return ``argmax_k x[r, k]``; ties take the lowest index."""
     best, top = 0, -math.inf
@@ -123,13 +123,13 @@ def argmax(x, r):
     return best
 
 
-@jit
+@lean
 def log_clock(state, r):
     """Return ``ln t`` for the next play t of learner r."""
     return math.log(state.t[r] + 1.0)
 
 
-@jit
+@lean
 def nothing_shared(state, r):
     """Return 0, for indices that use no exploration level."""
     return 0.0
@@ -147,7 +147,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
         The x that all arms share, worked out once per choice.
     """
 
-    @jit
+    @lean
     def choose(state, r):
         best, top, shared = 0, -math.inf, level(state, r)
         for k in range(state[0].shape[1]):
@@ -159,7 +159,7 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
     return choose
 
 
-@jit
+@lean
 def add(state, r, arm, reward):
     """Add a play of `arm` and its `reward` to the counts, sums and clock of learner r."""
     state.n[r, arm] += 1.0

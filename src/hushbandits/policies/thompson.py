@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit, real
+from hushbandits.core import Array, lean, real
 from hushbandits.policies.draws import largest_beta, normal, uniform
 from hushbandits.policies.policy import Drawing, Policy, add, by_index, nothing_shared, sums
 
@@ -16,12 +16,12 @@ class _Counts(NamedTuple):
     cursors: Array  # (L, 10)
 
 
-@jit
+@lean
 def _draw_beta(state, r):
     return largest_beta(state.cursors, r, state.wins[r], state.losses[r], 1.0)
 
 
-@jit
+@lean
 def _toss(state, r, arm, reward):
     # a reward between 0 and 1 is tossed to one of the two: algorithm 2 of Agrawal & Goyal
     if reward >= 1.0 or (reward > 0.0 and uniform(state.cursors, r) < reward):
@@ -48,7 +48,7 @@ class ThompsonSampling(Policy):
         return _Counts(np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), cursors)
 
 
-@jit
+@lean
 def _draw_normal(state, r, k, _):
     n = state.n[r, k] + 1.0
     return state.s[r, k] / n + state.parameter * normal(state.cursors, r) / math.sqrt(n)

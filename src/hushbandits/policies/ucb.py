@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit, real
+from hushbandits.core import Array, lean, real
 from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sums
 
 
-@jit
+@lean
 def _ucb1_index(state, r, k, log_t):
     n = state.n[r, k]
     return math.inf if n == 0.0 else state.s[r, k] / n + math.sqrt(2.0 * log_t / n)
@@ -37,12 +37,12 @@ class _Bounds(NamedTuple):
     log_inverse_delta: float
 
 
-@jit
+@lean
 def _highest(state, r):
     return argmax(state.bound, r)
 
 
-@jit
+@lean
 def _raise(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
@@ -83,7 +83,7 @@ class _Plays(NamedTuple):
     share: float  # n/K, plays per arm
 
 
-@jit
+@lean
 def _moss(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
@@ -115,12 +115,12 @@ class _Spread(NamedTuple):
     bound: float
 
 
-@jit
+@lean
 def _explored(state, r):
     return state.zeta * math.log(state.t[r] + 1.0)
 
 
-@jit
+@lean
 def _ucb_v_index(state, r, k, level):
     n = state.n[r, k]
     if n == 0.0:
@@ -130,7 +130,7 @@ def _ucb_v_index(state, r, k, level):
     return mean + math.sqrt(2.0 * variance * level / n) + 3.0 * state.bound * level / n
 
 
-@jit
+@lean
 def _add_square(state, r, arm, reward):
     add(state, r, arm, reward)
     state.squares[r, arm] += reward * reward

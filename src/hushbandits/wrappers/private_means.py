@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.core import Field, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import NOISED_MEAN, RESOLVED, Adjacency, Guarantee, invalid
-from hushbandits.core.utils import Array, affordable, choice, divisor, jit, real
+from hushbandits.core.utils import Array, affordable, choice, divisor, lean, real
 from hushbandits.envs.network.states import Posting
 from hushbandits.privacy import laplace as costs
 from hushbandits.privacy.laplace import laplace
@@ -31,7 +31,7 @@ class _Means(NamedTuple):
     clips: bool
 
 
-@jit
+@lean
 def _post(own, r, m, k, reward, u):
     n = int(own.n[r, m, k]) + 1
     own.n[r, m, k] = n
@@ -44,7 +44,7 @@ def _post(own, r, m, k, reward, u):
         own.pulls[r, m, k] = n
 
 
-@jit
+@lean
 def _post_all(own, arms, rewards, uniforms):
     for r in range(arms.shape[0]):
         for m in range(arms.shape[1]):

@@ -14,7 +14,7 @@ from typing import SupportsInt
 
 import numpy as np
 
-from hushbandits.core.utils.jit import inlined, jit
+from hushbandits.core.utils.jit import inlined, jit, lean
 
 #: Words of a cursor, and where it keeps its name, its step and its place.
 CURSOR, NAME, STEP, PLACE = 10, 3, 4, 5
@@ -106,14 +106,14 @@ def open_cursors(seeds, name, each, out):
         out[i, 0], out[i, 1], out[i, 2], out[i, NAME], out[i, STEP] = k0, k1, run, name, i % each
 
 
-@jit
+@lean
 def fill(cursors, r, out):
     """Write the next uniform samples of cursor r to `out`, ``(n,)``."""
     for i in range(out.size):
         out[i] = uniform(cursors, r)
 
 
-@jit
+@lean
 def fill_in_turn(cursors, sizes, out):
     """Write the next ``sizes[r]`` uniform samples of each cursor r to `out`, cursor after cursor."""
     at = 0
@@ -122,7 +122,7 @@ def fill_in_turn(cursors, sizes, out):
         at += sizes[r]
 
 
-@jit
+@lean
 def fill_ahead(seeds, name, steps, places, out):
     """Fill `out`, ``(count, R, n)``, with each run r's uniform samples at step ``steps[r]`` from ``places[r]`` on."""
     count, runs, n = out.shape
@@ -143,7 +143,7 @@ def fill_ahead(seeds, name, steps, places, out):
                 lane += 1
 
 
-@jit
+@lean
 def philox_rows(seeds, name, out):
     """Derive a key for each run from `seeds` and a stream name, and write it to the first two columns of `out`."""
     for r in range(len(seeds)):

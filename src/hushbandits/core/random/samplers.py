@@ -13,13 +13,13 @@ import math
 import numpy as np
 
 from hushbandits.core.random.philox import as_uniform, next_bits, uniform
-from hushbandits.core.utils.jit import inlined, jit
+from hushbandits.core.utils.jit import inlined, lean
 
 #: The normal's 256 layers: where the tail begins, and the area of each (Marsaglia & Tsang 2000, The ziggurat method).
 _TAIL, _AREA, _LAYER, _EIGHT = 3.6541528853610088, 0.00492867323399, np.uint64(255), np.uint64(8)
 
 
-@jit
+@lean
 def binomial(cursors, r, n, p):
     """Return a sample of Bin(n, p): by inversion if n min(p, 1 − p) < 10, else by algorithm BTRS."""
     return n - _rarely(cursors, r, n, 1.0 - p) if p > 0.5 else _rarely(cursors, r, n, p)
@@ -54,7 +54,7 @@ def _rarely(cursors, r, n, p):
                 return int(k)
 
 
-@jit
+@lean
 def poisson(cursors, r, rate):
     """Return a sample of Poisson(rate): by inversion below rate 10, else by algorithm PTRS."""
     if rate < 10.0:
@@ -116,7 +116,7 @@ def normal(cursors, r):
     return _ziggurat(cursors, r)[0]
 
 
-@jit
+@lean
 def _beyond(cursors, r):
     """Return a sample of the normal tail beyond `_TAIL`, where the ziggurat ends (Marsaglia 1964)."""
     while True:
@@ -125,7 +125,7 @@ def _beyond(cursors, r):
             return _TAIL + x
 
 
-@jit
+@lean
 def gamma(cursors, r, shape):
     """Return a sample of Gamma(shape, 1) (Marsaglia & Tsang 2000; section 6 for shapes below 1)."""
     boost = 1.0
@@ -149,7 +149,7 @@ def gamma(cursors, r, shape):
             return boost * d * v
 
 
-@jit
+@lean
 def negative_binomial(cursors, r, shape, p):
     """Return a sample of NB(shape, p), the number of failures before `shape` successes.
 
@@ -162,7 +162,7 @@ def negative_binomial(cursors, r, shape, p):
     return poisson(cursors, r, gamma(cursors, r, shape) * (1.0 - p) / p)
 
 
-@jit
+@lean
 def binomials(cursors, n, p, out):
     """Write samples of Bin(n, p) to `out`, ``(R, C)``; row r uses cursor r."""
     for r in range(n.shape[0]):
@@ -170,7 +170,7 @@ def binomials(cursors, n, p, out):
             out[r, c] = binomial(cursors, r, n[r, c], p[r, c]) if n[r, c] > 0 else 0
 
 
-@jit
+@lean
 def differences(cursors, a, p, out):
     """Write differences of two samples of NB(a, p), or of Poisson(a) where p is NaN, to `out`, ``(R, C)``."""
     for r in range(a.shape[0]):

@@ -1,7 +1,7 @@
 """Shared utilities: types, checks of arguments, compiled functions, the registry and files."""
 # ruff: noqa: I001
 
-from hushbandits.core.utils.jit import Rule, jit
+from hushbandits.core.utils.jit import Rule, jit, lean
 from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, words
 from hushbandits.core.utils.files import source_digest
 from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
@@ -10,6 +10,6 @@ from hushbandits.core.utils.validate import checked_names, nearest, probability,
 
 __all__ = [
     "LARGEST_NUMBER", "Action", "Array", "Message", "Params", "Registry", "Rule", "Seeds", "Spec", "affordable", "an",
-    "checked_names", "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "nearest",
+    "checked_names", "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "lean", "nearest",
     "parameters", "probability", "reach", "real", "reals", "ships", "shown", "source_digest", "words",
 ]  # fmt: skip

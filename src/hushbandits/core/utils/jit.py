@@ -20,15 +20,17 @@ class Rule:
         The function as it is written.
     inline : bool
         Whether compiled callers get its code in place of a call.
+    lean : bool
+        Whether its code counts no references to arrays.
     """
 
     # What stands in the slot `__call__` is called by Python itself: a compiled rule costs no frame of its own.
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., object], inline: bool = False):
+    def __init__(self, function: Callable[..., object], inline: bool = False, lean: bool = False):
         functools.update_wrapper(self, function)
-        self.py_func, self.inline = function, inline
+        self.py_func, self.inline, self.lean = function, inline, lean
         self.__call__ = lambda *args: self.compiled(*args)
 
     @functools.cached_property
@@ -45,7 +47,7 @@ class Rule:
     def _dispatcher(self, wrapped: bool) -> Any:
         from hushbandits.core.utils.jit_cache import dispatcher
 
-        return dispatcher(self.py_func, [*parts(self.py_func)], self.inline, wrapped)
+        return dispatcher(self.py_func, [*parts(self.py_func)], self.inline, self.lean, wrapped)
 
     @property
     def _numba_type_(self) -> object:
@@ -58,8 +60,8 @@ class Rule:
 
     def __reduce__(self) -> str | tuple[object, ...]:
         """Pickle an importable rule by its name, and any other rule by its function."""
-        name = self.py_func.__qualname__
-        return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, (self.py_func, self.inline))
+        name, made = self.py_func.__qualname__, (self.py_func, self.inline, self.lean)
+        return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, made)
 
     def __deepcopy__(self, memo: object) -> Rule:
         """Return the rule itself, because a rule holds no state."""
@@ -71,9 +73,17 @@ def jit(function: Callable[..., object]) -> Rule:
     return Rule(function)
 
 
+def lean(function: Callable[..., object]) -> Rule:
+    """Return `function` as a rule that makes and returns no array.
+
+    Numba counts no references to arrays in it, which may take more time than the rest.
+    """
+    return Rule(function, lean=True)
+
+
 def inlined(function: Callable[..., object]) -> Rule:
-    """Return `function` as a rule that is compiled inline into each compiled function that calls it."""
-    return Rule(function, inline=True)
+    """Return `function` as a `lean` rule that is compiled inline into each compiled function that calls it."""
+    return Rule(function, inline=True, lean=True)
 
 
 def ours(rule: object) -> bool:

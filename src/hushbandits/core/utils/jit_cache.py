@@ -35,7 +35,7 @@ _Part = tuple[str, str, int]  # see `jit.parts`
 @functools.cache
 def folder() -> str:
     """Return the cache folder, or ``""`` if no folder is writable; delete outdated cache folders."""
-    digest = source_digest(words=(b"@jit", b"@inlined", b"(NamedTuple)"))
+    digest = source_digest(words=(b"@jit", b"@lean", b"@inlined", b"(NamedTuple)"))
     name = f"hushbandits-{digest[:15]}{int(numba.config.OPT)}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
         with contextlib.suppress(OSError):
@@ -108,7 +108,9 @@ class _Dispatcher(CPUDispatcher):
                 signal.raise_signal(signal.SIGINT)
 
 
-def dispatcher(function: Callable[..., object], parts: Sequence[_Part], inline: bool, wrapped: bool) -> Any:
+def dispatcher(
+    function: Callable[..., object], parts: Sequence[_Part], inline: bool, lean: bool, wrapped: bool
+) -> Any:
     """Return Numba's dispatcher of a function, or the function itself if Numba is switched off.
 
     Python can call it if it is `wrapped`; compiled functions always can.  ``error_model="numpy"``: division follows
@@ -117,7 +119,8 @@ def dispatcher(function: Callable[..., object], parts: Sequence[_Part], inline: 
     if numba.config.DISABLE_JIT:
         return function
     options = {"nopython": True, "error_model": "numpy", "no_cfunc_wrapper": True, "forceinline": inline}
-    made = _Dispatcher(function, targetoptions={**options, "no_cpython_wrapper": not wrapped})
+    options |= {"_nrt": not lean, "no_cpython_wrapper": not wrapped}
+    made = _Dispatcher(function, targetoptions=options)
     if place := folder():
         users, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
         with contextlib.suppress(RuntimeError, OSError):  # no file is behind it: a notebook, a doctest

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushbandits.core import jit
+from hushbandits.core import lean
 
 
-@jit
+@lean
 def gather(value, mask, sender, delay, degree, t, out):
     """Copy the posts `value` that reach each agent in round t into the slots of `out`."""
     depth, runs, agents = mask.shape
@@ -28,7 +28,7 @@ def gather(value, mask, sender, delay, degree, t, out):
                         out[r, m, s, f] = value[i, r, w, f]
 
 
-@jit
+@lean
 def tally(arm, reward, sent, receiver, shell, t, first, out):
     """Add pull counts and reward sums of the runs `first`, `first` + 1, … to `out`, ``(n, M, K, 2)``.
 
@@ -53,7 +53,7 @@ def tally(arm, reward, sent, receiver, shell, t, first, out):
                 i = i - 1 if i > 0 else depth - 1
 
 
-@jit
+@lean
 def total(value, mask, receiver, shell, t, out):
     """Add the values of a field that reach each agent in round t to `out`."""
     depth, runs, agents = mask.shape
@@ -70,7 +70,7 @@ def total(value, mask, receiver, shell, t, out):
                 i = i - 1 if i > 0 else depth - 1
 
 
-@jit
+@lean
 def mix(value, sent, sender, degree, matrix, r, out):
     """Write ``Σ_w P_mw x_w`` over an agent and its neighbours to row r of `out`; a lost x_w is replaced by x_m.
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, lean
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, Turn, of_states
 
 
-@jit
+@lean
 def standard_report(state, values, now, r, arms, rewards):
     """Write the arms and rewards of run r to the posts of this round."""
     arm, reward = values
@@ -20,7 +20,7 @@ def standard_report(state, values, now, r, arms, rewards):
         arm[now, r, m], reward[now, r, m] = arms[r, m], rewards[r, m]
 
 
-@jit
+@lean
 def nothing(state, r, heard, t):
     """Do nothing; this function replaces a rule `learn` or `receive` that an agent does not need."""
 
@@ -95,7 +95,7 @@ class Payment(NamedTuple):
     high: float
 
 
-@jit
+@lean
 def _pay(payment, uniforms, i, r, books):
     location, gap, low, high = payment.location, payment.gap, payment.low, payment.high
     arms, rewards, regret = books.arms, books.rewards, books.regret
@@ -109,7 +109,7 @@ def _pay(payment, uniforms, i, r, books):
             rewards[r, m] = min(max(location[r, at, k] + u, low), high)
 
 
-@jit
+@lean
 def _leave(mail, books, fates, i, r, t, posted):
     # which posts leave, as in Ring.post, and the transmissions that each sets off
     depth, _, agents = mail.sent.shape
@@ -122,7 +122,7 @@ def _leave(mail, books, fates, i, r, t, posted):
     books.messages[r] += spent
 
 
-@jit
+@lean
 def _replaced(values, now, r, fates, i):
     if fates.reward.shape[0]:
         reward = values[1][now, r]
@@ -131,7 +131,7 @@ def _replaced(values, now, r, fates, i):
                 reward[m] = fates.reward[i, r, m]
 
 
-@jit
+@lean
 def _as_posted(values, now, r, fates, i):
     pass
 
@@ -151,7 +151,7 @@ class Loops(NamedTuple):
 @lru_cache
 def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
     """Return compiled loops of `rules`; a given `poster` posts states in place of the default message."""
-    return _written(rules, jit, poster)
+    return _written(rules, lean, poster)
 
 
 def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:

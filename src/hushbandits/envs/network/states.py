@@ -74,8 +74,8 @@ def of_states(
                 changes.heard[r, m, k, 0] += step[0]
                 changes.heard[r, m, k, 1] += step[1]
             if t > books.quiet:
-                for arm in range(mean.shape[3]):
-                    mean[now, r, m, arm], count[now, r, m, arm] = own.mean[r, m, arm], own.pulls[r, m, arm]
+                for j in range(own.mean.shape[2]):
+                    mean[now, r, m, j], count[now, r, m, j] = own.mean[r, m, j], own.pulls[r, m, j]
 
     @turned
     def arrived(mail, changes, r, t):
