@@ -189,13 +189,14 @@ def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
 
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
-    """Play `rounds` rounds one by one with rewards from the env, for any law and any arms."""
+    """Play at most `rounds` rounds one by one with rewards from the env, for any law and any arms."""
     env._phase = "broken"  # until the rounds are over
-    books = desk.books
-    for t in range(int(env._t[0]) + 1, int(env._t[0]) + rounds + 1):
+    books, rounds = desk.books, min(rounds, max(1, _BLOCK // env.n_agents))
+    fates = _fates(env, desk.poster, rounds)
+    for i, t in enumerate(range(int(env._t[0]) + 1, int(env._t[0]) + rounds + 1)):
         desk.loops.act(team.state, t, books.arms)
         env.own_reward = books.rewards[:] = env._pull(books.arms.copy())
-        desk.loops.close(team.state, desk.mail, desk.room, books, _fates(env, desk.poster, 1), t, env._ring.t)
+        desk.loops.close(team.state, desk.mail, desk.room, books, fates, i, t, env._ring.t)
         env._played(1)
 
 
@@ -233,13 +234,14 @@ def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:
         posting = None if poster is None else poster.posting(rounds)
         return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
     kept, reward = np.empty((rounds, *shape), bool), np.empty((rounds, *shape))
+    shape = kept.shape if all(wrapper.ships("send") for wrapper in env.wrappers) else shape
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}
     if "reward" in values:
         values["reward"][:] = math.nan
     everyone = env.message_class(**values, sent=np.ones(shape, bool))
-    for i in range(rounds):
+    for at in (slice(None),) if shape == kept.shape else range(rounds):
         message: Payload = everyone
         for wrapper in env.wrappers:
             message = wrapper.send(message, env)
-        kept[i], reward[i] = message["sent"], message.get("reward", math.nan)
+        kept[at], reward[at] = message["sent"], message.get("reward", math.nan)
     return Fates(kept, reward if not np.isnan(reward).all() else reward[:0])

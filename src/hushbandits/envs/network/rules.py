@@ -198,9 +198,9 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
                 end(state, mail, room, books, fates, i, r, t + i + 1, posted + i)
 
     @turned
-    def close(state, mail, room, books, fates, t, posted):
+    def close(state, mail, room, books, fates, i, t, posted):
         for r in range(books.arms.shape[0]):
-            end(state, mail, room, books, fates, 0, r, t, posted)
+            end(state, mail, room, books, fates, i, r, t, posted)
 
     return Loops(act_all, learn_all, post_all, tallied_all, mixed_all, rounds, close)
 

@@ -27,13 +27,18 @@ class Reports(Payload):
         cls.answers(verb)
         return rng.reader((2, env.n_agents) if verb == "replace" else (env.n_agents,), verb)
 
+    def _next(self, stream: Uniforms) -> Array:
+        """Return the uniforms of this round; if arrays have a first axis of rounds, those of all rounds."""
+        return stream.next() if self["sent"].ndim == 2 else stream.rows(len(self["sent"]))
+
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop each report with probability `rate`."""
-        return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
+        return self.with_fields(sent=self["sent"] & (self._next(stream) >= rate))
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Uniforms) -> Self:
         """Replace the reward of each report with probability `rate` by a sample from `law`."""
-        coin, u = np.moveaxis(stream.next(), 1, 0)
+        uniforms = self._next(stream)
+        coin, u = uniforms[..., 0, :], uniforms[..., 1, :]
         hit, reward = coin < rate, np.array(self["reward"], float)
         reward[hit] = law.quantile(u[hit], np.array(location))
         return self.with_fields(reward=reward)
