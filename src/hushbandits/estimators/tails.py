@@ -30,15 +30,15 @@ class Ends(NamedTuple):
 
 @lean
 def _merge(data, start, size, new):
-    # sorted `new` into the sorted list, from the back
-    end = start + size
-    for j in range(new.size - 1, -1, -1):
-        at = start + np.searchsorted(data[start:end], new[j], "right")
-        for p in range(end - 1, at - 1, -1):
-            data[p + j + 1] = data[p]
-        data[at + j] = new[j]
-        end = at
-    return size + new.size
+    # put values into the sorted list
+    for x in new:
+        p = start + size
+        while p > start and data[p - 1] > x:
+            data[p] = data[p - 1]
+            p -= 1
+        data[p] = x
+        size += 1
+    return size
 
 
 @lean
@@ -109,11 +109,6 @@ def _outside(new, low, high):
     return kept
 
 
-@jit  # Numba's sort makes a list
-def _sort(x):
-    x.sort()
-
-
 @lean
 def _grow(y, x, keep, i, start, size, data):
     # take in new values of one arm; say whether its tails have changed
@@ -124,12 +119,10 @@ def _grow(y, x, keep, i, start, size, data):
         for value in y:
             shrunk |= _placed(tails, keep, value)
     else:
-        _sort(y)
         size[i] = _merge(data, start[i], size[i], y)
         if size[i] > 2 * keep:
             size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
         if size[i] < 2 * keep:
-            _sort(x)
             size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
             return True
     low, high = data[start[i] + keep - 1], data[start[i] + keep]
@@ -139,7 +132,6 @@ def _grow(y, x, keep, i, start, size, data):
         size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
     outside = _outside(x, low, high)
     if outside:
-        _sort(x[:outside])
         size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:outside])
     return shrunk or outside > 0 or not full
 
@@ -209,14 +201,19 @@ def trim(own, r, log_inverse_delta, out, counts):
 
 
 @jit
+def _median(x, y, odd, more):
+    held = np.concatenate((y, x))
+    return np.median(np.append(held, odd) if more else held)
+
+
+@lean
 def _estimate(own, r, m, k, n, q, cut, same, known):
     head, i = own.head[r, m, k], 2 * ((r * own.head.shape[1] + m) * own.head.shape[2] + k)
     if cut < 0 or head[_CHANGED] or not same:
         y = own.data[own.start[i] : own.start[i] + own.size[i]]
         x = own.data[own.start[i + 1] : own.start[i + 1] + own.size[i + 1]]
         if cut < 0:
-            held = np.concatenate((y, x))
-            return np.median(np.append(held, head[_ODD]) if n % 2 else held)
+            return _median(x, y, head[_ODD], n % 2)
         if own.clips:
             low, high = y[q - 1], y[y.size - q]
         else:

@@ -114,7 +114,7 @@ def dispatcher(
     """Return Numba's dispatcher of a function, or the function itself if Numba is switched off.
 
     Python can call it if it is `wrapped`; compiled functions always can.  ``error_model="numpy"``: division follows
-    IEEE (Python's zero check would block vectorising).
+    IEEE (Python's zero check would block vectorising).  ``_nrt=False``: no reference counts of arrays.
     """
     if numba.config.DISABLE_JIT:
         return function
