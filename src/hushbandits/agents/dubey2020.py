@@ -156,14 +156,14 @@ def _byzantine(of: SampleRules) -> Rules:
     def hear(own, r, mail, posted):
         arm, reward = mail.values
         depth, _, agents = mail.sent.shape
-        g, arms, rewards = r % mail.sender.shape[0], own.arms, own.rewards
+        g, arms, rewards, after = r % mail.sender.shape[0], own.arms, own.rewards, posted % depth + 1
         for m in range(agents):
             arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], 1
             for s in range(mail.degree[g, m]):
-                t = posted - mail.delay[g, m, s] + 1
-                if t < 1:  # slots come nearest first: messages of all further ones have not arrived yet
+                late, w = mail.delay[g, m, s], mail.sender[g, m, s]
+                if late > posted:  # slots come nearest first: messages of all further ones have not arrived yet
                     break
-                i, w = t % depth, mail.sender[g, m, s]
+                i = after - late if late <= after else after - late + depth
                 if mail.sent[i, r, w]:
                     arms[count], rewards[count] = arm[i, r, w], reward[i, r, w]
                     count += 1

@@ -59,15 +59,15 @@ def _enqueue(arm, reward, arrived, queue, head, size):
 @lean
 def _hear(own, r, mail, t):
     g, v, depth = r % own.lag.shape[0], own.leader[r], mail.sent.shape[0]
-    arm, reward = mail.values
+    (arm, reward), after = mail.values, t % depth + 1
     for w in range(own.lag.shape[2]):
         lag = own.lag[g, v, w]
-        i = (t - lag + 1) % depth
+        i = after - lag if lag <= after else after - lag + depth  # in place of a remainder
         if 0 < lag <= t and mail.sent[i, r, v]:
             own.arm[r, w] = arm[i, r, v]
     for s in range(mail.degree[g, v]):
         lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
-        i = (t - lag + 1) % depth
+        i = after - lag if lag <= after else after - lag + depth
         if lag <= t and mail.sent[i, r, w]:
             _append(arm[i, r, w], reward[i, r, w], r, own.queue, own.head, own.size)
 
@@ -219,7 +219,7 @@ class QuACK(PolicyTeam):
         self._slots: int = env.slots.sender.shape[2]
         return _Queues(
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
-            queue=np.zeros((runs, n_arms, 16 * agents)), head=np.zeros((runs, n_arms), np.int64),
+            queue=np.zeros((runs, n_arms, max(16 * agents, 1024))), head=np.zeros((runs, n_arms), np.int64),
             size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
             pi=self.learners(env, rng, 1, agents * env.horizon),
         )  # fmt: skip
@@ -273,4 +273,5 @@ class QuACK(PolicyTeam):
         """Return how many rounds compiled code may play: 0 if π is user-defined or an agent has no instruction yet."""
         if not (self._informed.all() and self._ships):
             return 0
+        self._rngs = []  # no agent guesses any more
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
