@@ -1,6 +1,7 @@
 """The gossip matrix, and the base of agents that average their sums with their neighbours' sums."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,10 +32,13 @@ def gossip_matrix(adjacency: Array) -> Array:
 
 def second_eigenvalue(matrix: Array) -> Array:
     """Return |λ₂|, the second largest modulus of the eigenvalues of each of G gossip matrices; 0 for one agent."""
-    if matrix.shape[1] == 1:
-        return np.zeros(len(matrix))
-    values: Array = np.sort(np.abs(np.linalg.eigvalsh(matrix)), axis=1)[:, -2]
-    return np.where(values < 1e-12, 0.0, values)
+    return np.array([_second(one.tobytes(), len(one)) for one in matrix])
+
+
+@lru_cache(maxsize=64)  # all runs on one graph share it
+def _second(matrix: bytes, agents: int) -> float:
+    values = np.sort(np.abs(np.linalg.eigvalsh(np.frombuffer(matrix).reshape(agents, agents))))
+    return float(values[-2]) if agents > 1 and values[-2] >= 1e-12 else 0.0
 
 
 @lean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -49,6 +49,17 @@ def _post_all(own, arms, rewards, uniforms):
     for r in range(arms.shape[0]):
         for m in range(arms.shape[1]):
             _post(own, r, m, arms[r, m], rewards[r, m], uniforms[r, m])
+
+
+@lru_cache(maxsize=4)
+def _schedule(epsilon: float, exponent: float, horizon: int) -> tuple[Array, Array, Array]:
+    """Return by pull count whether it is a release count, the scale of its noise, and Σ ε_n and Σ ε_n² up to it."""
+    due, counts = np.zeros(horizon + 1, bool), range(1, horizon + 1)
+    due[costs.release_counts(epsilon, exponent, horizon)] = True
+    scale = np.array([0.0, *(math.pow(n, exponent / 2 - 1) for n in counts)])
+    # from the same scalar power that a run alone would take
+    cost = np.array([0.0, *(math.pow(n, -exponent / 2) for n in counts)]) * due
+    return due, scale, np.cumsum(np.stack([cost, cost**2], 1), 0)
 
 
 class PrivateMeans(Wrapper):
@@ -142,25 +153,16 @@ class PrivateMeans(Wrapper):
         if rows is None:
             shape = (len(rng), env.n_agents, env.n_arms)
             n, s, mean, pulls = np.zeros((4, *shape))
-            self._own = _Means(n, s, mean, pulls, *self._schedule(env))
-            # from the same scalar power that a run alone would take
-            powers = [0.0, *(math.pow(n, -self.release_exponent / 2) for n in range(1, len(self._own.due)))]
-            cost = np.array(powers) * self._own.due
-            self._spent = np.cumsum(np.stack([cost, cost**2], 1), 0)
+            horizon = int(env.horizon)
+            affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
+            due, scale, self._spent = _schedule(self.epsilon, self.release_exponent, horizon)
+            # Σ n v̂ over all agents: rewards and, at the 2^-53 that a uniform can be, 37 scales of noise
+            most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.release_exponent / 2))
+            bits = min(_FINEST, 52 - math.frexp(most)[1])
+            self._own = _Means(n, s, mean, pulls, due, scale, 2.0**bits, env.law.unit_interval)
         else:
             for by_run in self._own[:4]:
                 by_run[rows] = 0.0
-
-    def _schedule(self, env: World) -> tuple[Array, Array, float, bool]:
-        """Return four fields of `_Means`: `due` and `scale`, both by pull count, `grid`, and `clips`."""
-        horizon = int(env.horizon)
-        affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
-        due = np.zeros(horizon + 1, bool)
-        due[costs.release_counts(self.epsilon, self.release_exponent, horizon)] = True
-        scale = np.array([0.0, *(math.pow(n, self.release_exponent / 2 - 1) for n in range(1, horizon + 1))])
-        # Σ n v̂ over all agents: rewards and, at the 2^-53 that a uniform can be, 37 scales of noise
-        most = env.n_agents * (horizon + 37.0 * math.pow(horizon, self.release_exponent / 2))
-        return due, scale, 2.0 ** min(_FINEST, 52 - math.frexp(most)[1]), env.law.unit_interval
 
     def send(self, message: Payload, env: World) -> Payload:
         """Count each agent's pull, and release a private mean if the arm's count is a release count (algorithm 1)."""
