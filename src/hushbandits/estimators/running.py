@@ -220,11 +220,9 @@ def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> in
 
 def _ends(estimator: Estimator, most: int, log_inverse_delta: float) -> int:
     n, epsilon = max(1, most // 2), estimator.parameters[0]
-    if isinstance(estimator, LugosiMendelson):
-        points = clipped_points(n, log_inverse_delta, epsilon)
-    else:
-        points = n - kept_points(n, log_inverse_delta, epsilon) + 1
-    return min(n, points + 1)  # + 1: against rounding in the count
+    if isinstance(estimator, LugosiMendelson):  # one more, against rounding in the count
+        return min(n, clipped_points(n, log_inverse_delta, epsilon) + 1)
+    return min(n, n - kept_points(n, log_inverse_delta, epsilon) + 2)
 
 
 class _Lists:

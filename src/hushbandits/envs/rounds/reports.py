@@ -37,8 +37,7 @@ class Reports(Payload):
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Uniforms) -> Self:
         """Replace the reward of each report with probability `rate` by a sample from `law`."""
-        uniforms = self._next(stream)
-        coin, u = uniforms[..., 0, :], uniforms[..., 1, :]
+        coin, u = np.moveaxis(self._next(stream), -2, 0)
         hit, reward = coin < rate, np.array(self["reward"], float)
         reward[hit] = law.quantile(u[hit], np.array(location))
         return self.with_fields(reward=reward)
