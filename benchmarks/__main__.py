@@ -30,13 +30,14 @@ SCRIPTS = (
     "vetting",
     "outside",
     "losses",
+    "same",
 )
 
 _HELP = """\
 Without a name: play small runs of every setting and print the cost of a pull, in nanoseconds of CPU time and as a
-multiple of a compiled loop for the same game (benchmarks/loops.py), or of UCB1's loop if there is none. Cells take
-turns in one process and the best turn counts, so that load affects all alike: ratios are comparable between days and
-between machines of one kind. This takes about a minute, and another one for compilation.
+multiple of a hand-written compiled loop for the same game (benchmarks/loops). Cells take turns in one process and the
+best turn counts, so that load affects all alike: ratios are comparable between days and between machines of one kind.
+This takes a minute, and another one or two for compilation.
 
   python -m benchmarks             the table
   python -m benchmarks --compare   the table, and ratios that differ by more than a tenth from benchmarks/ratios.json

@@ -5,7 +5,8 @@ from functools import partial
 from typing import NamedTuple
 
 import hushbandits as hb
-from benchmarks.loops import MEANS, by_hand, least_of_dp_mase
+from benchmarks.loops import dubey, exploration, feedback, gossip, quack, ucb
+from benchmarks.loops.world import MEANS
 from hushbandits.registry import assemble
 
 
@@ -36,65 +37,94 @@ def package(env_id, agent, runs, env, by_phases=False, **params):
     return play
 
 
-def hand(agent, m, horizon, runs, compile=True):
-    """Return the cell of a hand-written loop, UCB1 or Multi-UCB."""
+def hand(agent, m, horizon, runs, **more):
+    """Return a function that plays the hand-written loop of a network agent."""
 
     def play():
-        by_hand(agent, GRAPHS[m], m, horizon, runs, compile)
+        LOOPS[agent](agent, GRAPHS[m], m, horizon, runs, **more)
         return float(runs * m * horizon)
 
     return play
 
 
-def loop(agent, m):
-    """Return the name of a compiled hand-written loop."""
-    return f"{agent}, M = {m}, by hand"
+def by_hand(shown):
+    """Return the name of a hand-written loop."""
+    return f"{shown}, by hand"
 
 
-UNIT, VOTELESS = loop("UCB1", 16), "DP-MASE by hand, without votes and random streams"
+LOOPS = (
+    dict.fromkeys(("UCB1", "Multi-UCB"), ucb.by_hand)
+    | dict.fromkeys(("QuACK-UCB", "QuACK-TS"), quack.by_hand)
+    | dict.fromkeys(("coop-UCB", "DDUCB", "Dec-TS"), gossip.by_hand)
+    | dict.fromkeys(("Private-UCB", "Byzantine-UCB"), dubey.by_hand)
+)
 #: By number of agents: graph, rounds and runs.
 GRAPHS = {16: "cycle", 196: "grid"}
 SIZES = {16: (1000, 16), 196: (250, 4)}
 
 
-def network(env_id, agent, m, horizon, runs, shown="", unit=UNIT, by_phases=False, **env):
-    """Return a cell of the network setting."""
-    env = {"n_agents": m, "graph": GRAPHS[m], "means": MEANS, "permute_arms": False, "horizon": horizon} | env
-    return Cell(f"{agent}, M = {m}{shown}", partial(package, env_id, agent, runs, env, by_phases), unit)
+def network(env_id, agent, m, horizon, runs, shown="", **more):
+    """Return a cell of the network setting, and the cell of its loop; `more` goes to env and loop."""
+    env = {"n_agents": m, "graph": GRAPHS[m], "means": MEANS, "permute_arms": False, "horizon": horizon} | more
+    name = f"{agent}, M = {m}{shown}"
+    yield Cell(by_hand(name), partial(hand, agent, m, horizon, runs, **more), by_hand(name))
+    yield Cell(name, partial(package, env_id, agent, runs, env), by_hand(name))
 
 
-def exploration(env_id, agent, runs, shown="", unit=UNIT, by_phases=False, n_agents=None, **params):
-    """Return a cell of exploration."""
-    env = {} if n_agents is None else {"n_agents": n_agents}
-    return Cell(f"{agent}{shown}", partial(package, env_id, agent, runs, env, by_phases, **params), unit)
+def explored(agent, **params):
+    """Return a cell of exploration, and the cell of its loop."""
+    made = partial(exploration.by_hand, agent, range(2), **params)
+    yield Cell(by_hand(agent), lambda: lambda: float(made().sum()), by_hand(agent))
+    yield Cell(agent, partial(package, "DecentralizedExploration-v0", agent, 2, {}, **params), by_hand(agent))
 
 
-def feedback(env_id, agent):
-    """Return a cell of feedback."""
-    return Cell(agent, partial(package, env_id, agent, 4, {"horizon": 100_000}), UNIT)
+def voted(runs, n_agents, epsilon, shown="", by_phases=False):
+    """Return a cell of DP-MASE."""
+    made = partial(package, "DPMASE-v0", "DP-MASE", runs, {"n_agents": n_agents}, by_phases, epsilon=epsilon)
+    return Cell(f"DP-MASE{shown}", made, VOTELESS)
 
 
-BY_HAND = ("UCB1", "Multi-UCB")
+def served(env_id, agent, runs=4, horizon=100_000):
+    """Return a cell of feedback, and the cell of its loop."""
+
+    def play():
+        feedback.by_hand(agent, runs, horizon)
+        return float(runs * horizon)
+
+    yield Cell(by_hand(agent), lambda: play, by_hand(agent))
+    yield Cell(agent, partial(package, env_id, agent, runs, {"horizon": horizon}), by_hand(agent))
+
+
+VOTELESS = "DP-MASE by hand, without votes and random streams"
+IN_PYTHON = ("UCB1", "Multi-UCB")
+_PHASES = {"n_agents": 16, "graph": "cycle", "means": MEANS, "permute_arms": False, "horizon": 50}
 CELLS = (
-    *(Cell(loop(a, m), partial(hand, a, m, *SIZES[m]), loop(a, m)) for m in SIZES for a in BY_HAND),
-    *(Cell(f"{a}, M = 16, by hand in Python", partial(hand, a, 16, 100, 4, False), loop(a, 16)) for a in BY_HAND),
-    *(network("CoopNetwork-v0", a, m, *SIZES[m], unit=loop(a, m)) for m in SIZES for a in BY_HAND),
-    network("CoopNetwork-v0", "Multi-UCB", 16, 50, 16, ", by phases", loop("Multi-UCB", 16), by_phases=True),
     *(
-        network("CoopNetwork-v0", agent, m, *SIZES[m])
-        for agent in ("QuACK-UCB", "QuACK-TS", "coop-UCB", "DDUCB", "Dec-TS")
-        for m in SIZES
+        Cell(f"{a}, M = 16, by hand in Python", partial(hand, a, 16, 100, 4, compile=False), by_hand(f"{a}, M = 16"))
+        for a in IN_PYTHON
     ),
-    *(network("PrivateNetwork-v0", "Private-UCB", m, horizon, 1) for m, horizon in ((16, 1000), (196, 100))),
-    *(network("ByzantineNetwork-v0", "Byzantine-UCB", m, horizon, 1) for m, horizon in ((16, 1000), (196, 50))),
+    *(
+        cell
+        for agent in ("UCB1", "Multi-UCB", "QuACK-UCB", "QuACK-TS", "coop-UCB", "DDUCB", "Dec-TS")
+        for m in SIZES
+        for cell in network("CoopNetwork-v0", agent, m, *SIZES[m])
+    ),
+    Cell(
+        "Multi-UCB, M = 16, by phases", partial(package, "CoopNetwork-v0", "Multi-UCB", 16, _PHASES, True),
+        by_hand("Multi-UCB, M = 16"),
+    ),
+    *network("PrivateNetwork-v0", "Private-UCB", 16, 1000, 1),
+    *network("PrivateNetwork-v0", "Private-UCB", 196, 100, 1),
+    *network("ByzantineNetwork-v0", "Byzantine-UCB", 16, 1000, 1),
+    *network("ByzantineNetwork-v0", "Byzantine-UCB", 196, 50, 1),
     # two arms: enough pulls of each to fill the tables of the law
-    network("ByzantineNetwork-v0", "Byzantine-UCB", 16, 2500, 1, ", beta", rewards="beta", means=(0.7, 0.5)),
-    Cell(VOTELESS, lambda: lambda: least_of_dp_mase(0, 64), VOTELESS),
-    exploration("DPMASE-v0", "DP-MASE", 2, unit=VOTELESS, n_agents=64, epsilon=0.05),
-    exploration("DPMASE-v0", "DP-MASE", 1, ", by phases", VOTELESS, by_phases=True, n_agents=8, epsilon=0.5),
-    exploration("DecentralizedExploration-v0", "Decentralized-SER3", 2),
-    exploration("DecentralizedExploration-v0", "Decentralized-Median", 1, epsilon=0.9),
-    feedback("DistDP-v0", "Dist-DP-SE"),
-    feedback("CentralDP-v0", "CDP-SE"),
-    feedback("ShuffleDP-v0", "Shuffle-DP-SE"),
-)
+    *network("ByzantineNetwork-v0", "Byzantine-UCB", 16, 2500, 1, ", beta", rewards="beta", means=(0.7, 0.5)),
+    Cell(VOTELESS, lambda: lambda: exploration.least_of_dp_mase(0, 64), VOTELESS),
+    voted(2, 64, 0.05),
+    voted(1, 8, 0.5, ", by phases", True),
+    *explored("Decentralized-SER3"),
+    *explored("Decentralized-Median", epsilon=0.9),
+    *served("DistDP-v0", "Dist-DP-SE"),
+    *served("CentralDP-v0", "CDP-SE"),
+    *served("ShuffleDP-v0", "Shuffle-DP-SE"),
+)  # fmt: skip

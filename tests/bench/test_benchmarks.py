@@ -7,19 +7,22 @@ import hushbandits as hb
 from benchmarks import __main__ as command
 from benchmarks import cells, ratios
 from benchmarks.clock import least
-from benchmarks.loops import MEANS, by_hand
+from benchmarks.loops.world import MEANS
 from hushbandits.registry import assemble
 
+EQUAL = [agent for agent in cells.LOOPS if not agent.endswith("TS")]  # TS draws by NumPy's generator
 
-@pytest.mark.parametrize("compile", [True, False], ids=["Numba", "Python"])
-@pytest.mark.parametrize("agent", cells.BY_HAND)
+
+@pytest.mark.parametrize(("agent", "compile"), [*((a, None) for a in EQUAL), *((a, False) for a in cells.IN_PYTHON)])
 def test_the_loop_by_hand_is_the_packages_game(agent, compile):
     horizon, runs = 80, 2
     for m, graph in ((6, "cycle"), (9, "grid")):
         team = hb.make_team(agent)
         env = {"n_agents": m, "graph": graph, "means": MEANS, "permute_arms": False, "horizon": horizon}
-        final = hb.rollout(assemble("CoopNetwork-v0", team, runs=runs, env=env), team, 0)
-        regret = by_hand(agent, graph, m, horizon, runs, compile)
+        env_id = {"P": "PrivateNetwork-v0", "B": "ByzantineNetwork-v0"}.get(agent[0], "CoopNetwork-v0")
+        final = hb.rollout(assemble(env_id, team, runs=runs, env=env), team, 0)
+        more = {} if compile is None else {"compile": compile}
+        regret = cells.LOOPS[agent](agent, graph, m, horizon, runs, **more)
         assert np.array_equal(regret, final["agent_regret"])
         assert np.array_equal(regret.sum(1), final["regret"])
 
@@ -50,7 +53,7 @@ def test_turns_are_taken_and_the_least_counts():
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
     """Write a file as the command would, without measuring."""
-    found = {name: {"ns": 100.0, "times": 2.0} for name in ("UCB1", "Multi-UCB", "DP-MASE")}
+    found = {name: {"ns": 100.0, "hand": 50.0, "times": 2.0} for name in ("UCB1", "Multi-UCB", "DP-MASE")}
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr(ratios, "measured", lambda cells, turns: found)
     monkeypatch.setattr(ratios, "FILE", tmp_path / "ratios.json")
