@@ -220,13 +220,13 @@ def test_the_audit_rejects_a_mechanism_that_breaks_its_word(monkeypatch, mutant)
 
         monkeypatch.setattr(home.PrivateMeans, "published", leak)
     else:  # without any: line 10 as printed, without the hat
-        schedule, share = home.PrivateMeans._schedule, 0.1 if mutant == "a tenth of the noise" else 0.0
+        schedule, share = home._schedule, 0.1 if mutant == "a tenth of the noise" else 0.0
 
-        def less(self, env):
-            due, scale, *rest = schedule(self, env)
-            return due, share * scale, *rest
+        def less(*of):
+            due, scale, spent = schedule(*of)
+            return due, share * scale, spent
 
-        monkeypatch.setattr(home.PrivateMeans, "_schedule", less)
+        monkeypatch.setattr(home, "_schedule", less)
     env = hb.make_batched("PrivateNetwork-v0")
     assert not all(v.passed for v in on_graph(Case(mutant, env.wrappers[0], env, budget=Budget(samples=1600)), (3,)))
 
