@@ -273,5 +273,4 @@ class QuACK(PolicyTeam):
         """Return how many rounds compiled code may play: 0 if π is user-defined or an agent has no instruction yet."""
         if not (self._informed.all() and self._ships):
             return 0
-        self._rngs = []  # no agent guesses any more
         return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
