@@ -54,12 +54,16 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 @jit
 def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Write client c's mean of arm k, as client m knows it, to ``table[r, m, c, k]``, for each client m in `due`."""
+    """Write client c's mean of arm k, as client m knows it, to ``table[r, m, c, k]``, for each client m in `due`.
+
+    It is NaN if client m does not know it.
+    """
     runs, agents, slots = sender.shape
     for r in range(runs):
         for m in range(agents):
             if not due[r, m]:
                 continue
+            table[r, m] = np.nan
             table[r, m, m] = own[r, m]
             for slot in range(slots):
                 if sender[r, m, slot] >= 0:
@@ -157,8 +161,8 @@ class Federated(Team):
         return Requirements(env={"graph": "complete", "max_hops": 1})
 
     def runs_at_once(self, env: World) -> int | None:
-        """Return the number of runs whose tables fit in about 2 MB."""
-        return max(1, (1 << 18) // (env.n_agents**2 * env.n_arms))
+        """Return the number of runs whose tables fit in about 32 MB."""
+        return max(1, (1 << 22) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if some client receives posts late or never; only `reset` can check a random graph."""
@@ -182,6 +186,7 @@ class Federated(Team):
         self._due = np.zeros(shape[:2], bool)
         self._mean, self._count = np.zeros((2, *shape))
         self._uploads = np.zeros(shape[0], np.int64)
+        self._table: Array | None = None  # many federations never need it
 
     def act(self, obs: Observation) -> Array:
         _choose(self._books, self._arm)
@@ -200,7 +205,9 @@ class Federated(Team):
         if not due.any():
             return
         runs, agents, arms = books.n.shape
-        table = np.full((runs, agents, agents, arms), np.nan)
+        if self._table is None:
+            self._table = np.empty((runs, agents, agents, arms))
+        table = self._table
         sender, mean, count = (np.asarray(inbox[field]) for field in ("sender", "mean", "count"))
         _table(due, sender, mean, count, self._mean, table)
         kept, over = self.judge(due, table, books)
