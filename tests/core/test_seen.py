@@ -75,13 +75,15 @@ def faces(*hooks):
             assert not hasattr(env, name), (hook, name)  # `metrics` may read it during the run, not later
 
 
-def played(team, runs, times):
+def played(team, runs, times, watch=None):
     """Return what a batch of these runs gives."""
-    return Batch("", "", "CoopNetwork-v0", team, [], ROUNDS, {}, times, "", 0, runs).play()
+    return Batch("", "", "CoopNetwork-v0", team, [], ROUNDS, {}, times, "", 0, runs).play(watch)
 
 
 def test_every_hook_is_shown_a_face_in_a_batch_of_parts():
-    finals, curves, _ = played(Peeking(), range(5), [1, 4])
+    progress = []
+    finals, curves, _ = played(Peeking(), range(5), [1, 4], progress.append)
+    assert (progress, progress[-1]) == (sorted(progress), 1)
     faces("requirements", "validate_env", "runs_at_once", "reset", "metrics")
     # All pull arm 0, whatever earlier parts have shown; a part's own statements are about its own arms.
     alone = [played(Peeking(), [r], [1, 4]) for r in range(5)]

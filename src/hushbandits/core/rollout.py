@@ -51,14 +51,13 @@ def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
     return obs
 
 
-def _phases(env: Env, team: Team, obs: Observation, step: Callable[[], None] | None) -> None:
+def _phases(env: Env, team: Team, obs: Observation, look: Callable[[], None]) -> None:
     while np.count_nonzero(obs.running):
         obs = env.pull(team.act(obs))
         obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
         assert obs.inbox is not None
         team.receive(obs.inbox)
-        if step is not None:
-            step()
+        look()
 
 
 def record(
@@ -68,6 +67,7 @@ def record(
     checkpoints: Sequence[int] = (),
     metrics: Sequence[str] = (),
     step: Callable[[], None] | None = None,
+    stops: Sequence[int] = (),
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Play every run to its end; return the final metrics, and `metrics` at the `checkpoints` of the env's clock.
 
@@ -79,7 +79,9 @@ def record(
     metrics : sequence of str
         Names.
     step : callable, optional
-        Called after every round, where there are no `metrics`.
+        Called after every round; with `stops`, compiled code may call it only when the clock reaches one of them.
+    stops : sequence of int
+        Times, in ascending order.  They change no number.
 
     Returns
     -------
@@ -92,11 +94,16 @@ def record(
     check_compatible(env, team)
     obs = begin(env, team, seed)
     curves = _Curves(env, checkpoints, metrics)
-    if not metrics:
-        if step is not None or not team.episode(env):
-            _phases(env, team, obs, step)
-    elif env.interpolate_metrics or not team.episode(env, math.inf, np.unique(curves.grid).tolist(), curves.look):
-        _phases(env, team, obs, curves.look)
+
+    def look() -> None:
+        if metrics:
+            curves.look()
+        if step is not None:
+            step()
+
+    rounds = (metrics and env.interpolate_metrics) or (step is not None and not stops)  # look at each of them
+    if rounds or not team.episode(env, math.inf, np.union1d(curves.grid, stops).tolist(), look):
+        _phases(env, team, obs, look)
     return measured(env, team, env.metrics()), curves.values
 
 

@@ -15,7 +15,7 @@ from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.parts import Component
 from hushbandits.bench.spec.vocabulary import agree
-from hushbandits.core import Array, Params, integer, shown
+from hushbandits.core import LONGEST, Array, Params, integer, shown
 from hushbandits.core.env import Env
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.core.rollout import begin, measured, record
@@ -25,6 +25,10 @@ from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, assemble, make_te
 
 #: Final metrics, curves and times of a batch.
 Played = tuple[dict[str, Array], dict[str, Array], Array]
+#: Receives the progress of a batch.
+Watch = Callable[[float], None]
+#: Times in an episode of fixed length at which progress is reported.
+_SLICES = 32
 
 
 def prepare(
@@ -120,8 +124,14 @@ class Batch:
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
         return prepare(self.env, self.agent, len(self.runs), self.env_params, self.params, wrappers)
 
-    def play(self) -> Played:
+    def play(self, watch: Watch | None = None) -> Played:
         """Play the batch in this process, in parts if the team limits the number of runs, and return its metrics.
+
+        Parameters
+        ----------
+        watch : callable, optional
+            Called at the beginning, now and then, and at the end, with the share of the batch that is played; with
+            minus the mean clock of the runs, if an episode has no fixed length.
 
         Returns
         -------
@@ -135,14 +145,39 @@ class Batch:
         curves = env.logged_metrics if points else ()
         asked = team.runs_at_once(EnvView(env))
         most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
-        if most >= len(seeds):
-            finals, lines = record(env, team, seeds, points, curves)
-        else:
-            parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
-            found = [record(copy.deepcopy(env), copy.deepcopy(team), part, points, curves) for part in parts]
-            finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
+        parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
+        found = []
+        for i, part in enumerate(parts):
+            mine = (env, team) if len(parts) == 1 else copy.deepcopy((env, team))
+            slices = () if watch is None else _sliced(mine[0], watch, i, len(parts))
+            found.append(record(*mine, part, points, curves, *slices))
+            if watch is not None:
+                watch(_progress(mine[0], i, len(parts)))
+        finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
         agree(finals, gathered(env, team))
         return finals, lines, np.asarray(points)
+
+
+def _progress(env: Env, part: int, parts: int) -> float:
+    clock = float(env.t.mean())
+    return (part + clock / env.horizon) / parts if env.fixed_length and env.horizon else -clock
+
+
+def _sliced(env: Env, watch: Watch, part: int, parts: int) -> tuple[Callable[[], None], list[int]]:
+    """Return arguments `step` and `stops` of `record` that call `watch` when the clock has passed certain times."""
+    end = env.horizon if env.fixed_length and env.horizon else LONGEST
+    # dense at the beginning for probes, and then for the progress bar
+    stops = sorted({*(int(2 ** (i / 2)) for i in range(2 * int(end).bit_length())), *range(0, end, -(-end // _SLICES))})
+    waiting = [stop for stop in reversed(stops) if 0 < stop < end]
+
+    def step() -> None:
+        now = env.t.max()
+        if waiting and waiting[-1] <= now:
+            while waiting and waiting[-1] <= now:
+                waiting.pop()
+            watch(_progress(env, part, parts))
+
+    return step, waiting[::-1]
 
 
 @dataclass(frozen=True)
