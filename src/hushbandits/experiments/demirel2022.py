@@ -19,7 +19,7 @@ _declared = paper.declaring(
     "demirel2022", "Demirel, Yıldırım & Tekin 2022",
     metrics=("total_regret", "regret", "honest_regret", "uploads"), runs=100,
     figures=(Figure(y="regret"),),
-    quick={"env.horizon": 5000, "runs": 10},
+    quick={"env.horizon": 2000, "runs": 5},
 )  # fmt: skip
 
 

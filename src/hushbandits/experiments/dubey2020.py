@@ -88,7 +88,7 @@ UNAWARE = Component(
 
 
 _declared = paper.declaring(
-    "dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 10, **SMALL}
+    "dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 4, **SMALL}
 )
 
 ROUNDINGS = ("floor(diameter/2)", "ceil(diameter/2)")
@@ -139,7 +139,7 @@ FIGURE_1A = _declared(
             for max_hops in ROUNDINGS
         ),
     ],
-    quick={"runs": 10, **SMALL, "env.horizon": 1000},
+    quick={"runs": 4, **SMALL, "env.horizon": 1000},
 )
 
 FIGURE_1B = _declared(
@@ -160,7 +160,7 @@ FIGURE_1B = _declared(
             Ratio("regret", PLAIN, ALONE), **paper.MUCH_LESS, origin="own",
         ),
     ],
-    quick={"runs": 10, **SMALL, "env.horizon": 1000},
+    quick={"runs": 4, **SMALL, "env.horizon": 1000},
 )  # fmt: skip
 
 OUTLIERS = _declared(
@@ -267,7 +267,7 @@ BOUNDS = _declared(
         for max_hops, bounds in MOST.items()
         for use, most in zip((PRIVATE, BYZANTINE), bounds, strict=True)
     ],
-    quick={"runs": 20},
+    quick={"runs": 4},
 )  # fmt: skip
 
 EXPERIMENTS = (FIGURE_1A, FIGURE_1B, FIGURE_1C, OVERESTIMATE, OUTLIERS, BOUNDS)

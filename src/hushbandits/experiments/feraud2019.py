@@ -259,7 +259,7 @@ EXPERIMENTS = (
                   Value("named", of=use), below=0.1)
             for use in (decentralized("SER3"), decentralized("UGapEc"))
         ],
-        quick={"runs": 10},
+        quick={"runs": 5},
     ),
     _declared(
         "failure", "How often somebody ends with an arm that is not ε-optimal, at δ = .05", "theorem 1",
@@ -273,6 +273,6 @@ EXPERIMENTS = (
             Claim(f"{use.name} fails in at most δ of the runs.", Value("correct", of=use), above=0.95)
             for use in (decentralized(r) for r in ROUTINES)
         ],
-        quick={"runs": 200},
+        quick={"runs": 40},
     ),
 )  # fmt: skip

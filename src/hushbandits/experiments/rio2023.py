@@ -14,7 +14,7 @@ from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_
 from hushbandits.experiments import _paper as paper
 
 AGENTS = (64, 128, 256, 512, 1024)
-QUICK = {"env.n_agents": (64, 128, 256)}
+QUICK = {"runs": 8, "env.n_agents": (64, 128, 256)}
 EPSILONS, XIS, BETAS, ETAS = (0.05, 0.1, 0.25), (0, 0.05, 0.1), (0.3, 0.5, 0.8), (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 CORRUPTED = "CorruptedElimination-v0"
 
@@ -136,7 +136,7 @@ def _eta_sweep(name: str, problem: str) -> Experiment:
         agents=[agent],
         sweep={"agent.eta": ETAS},
         figures=(Figure(y="rounds", x="agent.eta", log="y"),),
-        quick={"env.n_agents": 64},
+        quick={"runs": 8, "env.n_agents": 64},
         claims=[Claim(f"At ξ = 0 rounds grow with η (problem {problem[1:]}).",
                       Slope("rounds", agent, along="agent.eta"), above=0)],
     )  # fmt: skip
@@ -204,7 +204,7 @@ EXPERIMENTS = (
             Claim(f"{use.label} returns a wrong arm in at most δ of the runs.", Value("correct", use), above=0.95)
             for use in (dp_mase(0.1), *CORRUPTED_LINES)
         ],
-        quick={"runs": 200},
+        quick={"runs": 40},
     ),
     _declared(
         "privacy", "What an observer of one agent's votes can name, where .1 is allowed", "proposition 5.1",
