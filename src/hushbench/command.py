@@ -3,6 +3,7 @@
 import sys
 import tomllib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ def bench(
     backend: Annotated[str | None, arg(metavar="serial|loky|dask")] = None,
     address: str | None = None,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
+    dry_run: bool = False,
 ) -> int:
     """Play the tasks of HushBench-v2 with built-in or user-defined agents, and print their scores.
 
@@ -80,8 +82,14 @@ def bench(
     shard
         Play only the I-th of N parts; copy the folders of all parts into one folder afterwards. With --verify, the part
         to play again; default: a random part of 8, or of fewer if there are fewer tasks.
+    dry_run
+        Print runs, memory and CPU minutes of the tasks that agents have not played, from short probes, and write
+        nothing. Not with --submit, --verify and --board.
     """
-    options = hb.RunOptions(jobs, backend, address, notify=_say)
+    if dry_run and (submit or verify or board):
+        raise ValueError("--dry-run plays no task, so it excludes --submit, --verify and --board")
+    expected = partial(_expected, table=dry_run)
+    options = hb.RunOptions(jobs, backend, address, notify=_say, estimate=expected, dry_run=dry_run)
     if len([x for x in (submit, verify, board or None) if x]) > 1:
         raise ValueError("--submit, --verify and --board exclude each other: give only one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
@@ -110,6 +118,15 @@ def bench(
 
 def _say(text: str) -> None:
     print(f"hushbandits: {text}", file=sys.stderr)
+
+
+def _expected(found: hb.Estimate, table: bool) -> None:
+    if table:
+        heads = ["task", "runs", "batches", "MiB a batch", "CPU minutes"]
+        numbers = ((c, f"{c.bytes / 2**20:.1f}", f"{c.seconds / 60:.2g}") for c in found.costs)
+        _print("expected cost", heads, [[c.experiment, str(c.runs), str(c.batches), *texts] for c, *texts in numbers])
+    minutes = sum(c.seconds for c in found.costs if c.seconds == c.seconds) / 60
+    _say(f"expected: about {minutes:.2g} CPU minutes for {sum(c.runs for c in found.costs):,} runs")
 
 
 def _print(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -148,6 +165,8 @@ def _play(
             raise ValueError(f"--submit needs --beacon, a value that becomes public after the header's digest: {first}")
         playable = [task for task in asked if "epsilon" in rows.get(task.name, ())]
         played = play(agent, playable, folder(out, agent, words), options, seed, shard)
+        if options.dry_run:
+            continue
         values = {name: row for name, (_, row) in played.items()}
         _print(agent.called, leaderboard.SUMMARY, leaderboard.summary(asked, rows, values))
         if submit and beacon:

@@ -83,7 +83,7 @@ def play(
     -------
     dict of str to (array, dict of str to array)
         By task: the run numbers, ``(n,)``, and their metrics, ``(n,)`` each: those that the task needs, and the
-        measured ε, if there is one.
+        measured ε, if there is one.  Empty with ``dry_run``.
 
     Raises
     ------
@@ -96,6 +96,8 @@ def play(
         first, *_ = str(outcome.failures[0]).splitlines()
         raise Failed(f"{first}; complete batches are saved; --tasks leaves out what {agent.called} cannot play")
     found: dict[str, tuple[Array, dict[str, Array]]] = {}
+    if options.dry_run:
+        return found
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)
         metrics = [m for m in (*task.metrics, "epsilon") if m in one.metrics]
@@ -109,7 +111,7 @@ def fresh(agent: hb.Component, tasks: Sequence[Task], runs: int, options: hb.Run
     for task in tasks:
         (cell,) = task.experiment(agent).cells()
         wrappers = [hb.make_wrapper(w.name, **w.params) for w in cell.wrappers]
-        who, without_curves = cell.agent, replace(options, checkpoints=())
+        who, without_curves = cell.agent, replace(options, checkpoints=(), estimate=None)
         one = hb.evaluate(cell.env.name, who.name, runs, seed, cell.env.params, who.params, wrappers, without_curves)
         found[task.name] = {m: one.final(m) for m in (*task.metrics, "epsilon") if m in one.metrics}
     return found

@@ -92,8 +92,11 @@ def test_run_writes_table_pictures_and_page_and_resumes(spec, capsys):
 
 
 def test_options_change_what_is_run(spec, capsys):
-    assert main(["run", "mine.toml", "--jobs", "1", "--quick", "--set", "env.horizon=5", "--set", "checkpoints=2"]) == 0
-    capsys.readouterr()
+    given = ["run", "mine.toml", "--jobs", "1", "--quick", "--set", "env.horizon=5", "--set", "checkpoints=2"]
+    assert main([*given, "--dry-run"]) == 0
+    assert not os.path.exists("runs")
+    assert main(given) == 0
+    assert capsys.readouterr().err.count("CPU minutes, for 4 runs of 2 cells") == 2
     frame = hb.load_results("runs/mine-quick").to_frame()
     assert set(frame["run"]) == {0, 1}
     assert set(frame["time"].dropna()) == {1, 5}

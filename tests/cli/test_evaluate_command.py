@@ -42,4 +42,4 @@ def test_what_cannot_be_won_says_so_once(capsys):
     assert main(["evaluate", "DPMASE-v0", "DP-MASE", *more]) == 0
     said = capsys.readouterr().err
     assert said.startswith("hushbandits: DP-MASE needs 5 votes to remove an arm, but only 2 agents act")
-    assert said.count("\n") == 1
+    assert said.count("needs 5 votes") == 1

@@ -13,12 +13,14 @@ from hushbandits.bench.results import Results
 from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, prepare, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.options import RunOptions, progress_bar, workers
+from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core import Params, affordable, integer, shown
+from hushbandits.core.env import Env
 from hushbandits.core.team import Team
 from hushbandits.core.utils import reach
 from hushbandits.core.wrapper import gathered
@@ -70,39 +72,52 @@ def evaluate(
     >>> values.shape == (2, len(times))
     True
     """
-    reach(os.getcwd())
     chosen = RunOptions() if options is None else options
-    runs = integer("runs", runs, 1)
-    seed = integer("seed", seed, 0, np.inf)
-    affordable(f"runs={runs}", float(runs) * _RUN)
-    afford_points(chosen.checkpoints, runs)
-    params, given = dict(env or {}), dict(agent_kwargs or {})
-    if isinstance(agent, Team) and given:
-        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is already built")
-    if not isinstance(agent, (str, Team)):
-        agent = make_team(agent, **given)
-    met = prepare(env_id, agent, 1, params, given, wrappers)
-    sampled(chosen.checkpoints, met[0])
-    where = met[0].seed_text
-    names = title(env_id), title(agent)
-    about = f"{names[1]} on {names[0]}"
-    task = partial(Batch, "", about, env_id, agent, wrappers, params, given, chosen.checkpoints, where, seed)
-    pulls = met[0].n_agents * (met[0].horizon or _PULLS)
-    size = min(max(BATCH, _PULLS // pulls), -(-runs // workers(chosen.jobs)))
-    tasks = [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)]
+    if chosen.dry_run or chosen.estimate is not None:
+        raise ValueError("dry_run and estimate are options of run, not of evaluate")
+    tasks, met = planned(env_id, agent, runs, seed, env, agent_kwargs, wrappers, chosen)
+    first, runs = tasks[0], tasks[-1].runs[-1] + 1
     played: dict[int, Played] = {}
     with progress_bar(runs, shown=chosen.progress) as bar:
         for batch, reply in answers(tasks, chosen, bar):
             if isinstance(reply, Failed):
                 raise reply.raised or RuntimeError(f"a worker failed:\n{reply.error}")
             played[batch.runs[0]] = reply
-            bar(advance=len(batch.runs))
-    whole = Experiment(name="results", title=about, env=Component(names[0]), agents=[Component(names[1])], runs=runs)
+            bar.end(batch)
+    names = title(env_id), title(first.agent)
+    agents = [Component(names[1])]
+    whole = Experiment(name="results", title=first.label, env=Component(names[0]), agents=agents, runs=runs)
     (cell,) = whole.cells()
-    batches = [played[first] for first in sorted(played)]
+    batches = [played[number] for number in sorted(played)]
     finals = {name: np.concatenate([ends[name] for ends, _, _ in batches]) for name in batches[0][0]}
     times, along = batches[0][2], batches[0][1]
     curves = {name: (times, np.concatenate([lines[name] for _, lines, _ in batches])) for name in along}
     data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
-    one = Configuration(cell, cell.line, data, measures, seed_source=(seed, where), env=(names[0], params))
+    source, home = (first.seed, first.seed_text), (names[0], first.env_params)
+    one = Configuration(cell, cell.line, data, measures, seed_source=source, env=home)
     return Results((Part(whole, (one,)),), met=met)
+
+
+def planned(
+    env_id: AnyEnv, agent: AnyAgent | Team, runs: int, seed: int, env: Params | None, agent_kwargs: Params | None,
+    wrappers: Sequence[AnyWrapper], options: RunOptions,
+) -> tuple[list[Batch], tuple[Env, Team]]:  # fmt: skip
+    """Return the batches of `evaluate`, and the env and team of one run; errors are those of `evaluate`."""
+    reach(os.getcwd())
+    runs = integer("runs", runs, 1)
+    seed = integer("seed", seed, 0, np.inf)
+    affordable(f"runs={runs}", float(runs) * _RUN)
+    afford_points(options.checkpoints, runs)
+    params, given = dict(env or {}), dict(agent_kwargs or {})
+    if isinstance(agent, Team) and given:
+        raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is already built")
+    if not isinstance(agent, (str, Team)):
+        agent = make_team(agent, **given)
+    met = prepare(env_id, agent, 1, params, given, wrappers)
+    sampled(options.checkpoints, met[0])
+    about = f"{title(agent)} on {title(env_id)}"
+    where = met[0].seed_text
+    task = partial(Batch, about, about, env_id, agent, wrappers, params, given, options.checkpoints, where, seed)
+    pulls = met[0].n_agents * (met[0].horizon or _PULLS)
+    size = min(max(BATCH, _PULLS // pulls), -(-runs // workers(options.jobs)))
+    return [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)], met

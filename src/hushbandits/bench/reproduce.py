@@ -12,7 +12,9 @@ from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import interval, number
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.archive import read_archive
+from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.configuration import configurations
+from hushbandits.bench.runner.cost import Estimate, estimate
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Failure
 from hushbandits.bench.runner.store import Store
@@ -73,6 +75,14 @@ def reproduce(
             store, failures = (kept, []) if kept else _played(experiment, folder, seed, options)
             verdicts = judge(configurations(store, experiment), experiment, together(experiment))
             yield Reproduction(paper, experiment, verdicts, failures)
+
+
+def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: RunOptions) -> Estimate:
+    """Return the expected cost of what `reproduce` would play."""
+    tasks = []
+    for experiment, folder in (found for paper in names for found in claiming(paper, out, quick)):
+        tasks += [(experiment.name, batch) for batch in missing(Store(folder, [experiment], seed))]
+    return estimate(tasks, options)
 
 
 def _played(experiment: Experiment, folder: Path, seed: int, options: RunOptions | None) -> tuple[Store, list[Failure]]:

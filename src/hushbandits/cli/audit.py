@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from hushbandits.audits.cases import Budget, Verdict
 from hushbandits.audits.suite import UNSEEN, Check, checks
-from hushbandits.bench.runner.options import progress_bar
+from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.core import integer, real
 
 

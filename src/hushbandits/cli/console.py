@@ -18,6 +18,7 @@ from hushbandits.core import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hushbandits.bench.runner.cost import Estimate
     from hushbandits.bench.stats.pairs import Compared
 
 #: An option that may be repeated.
@@ -138,6 +139,19 @@ def by_owner(texts: Sequence[str], owners: Iterable[str]) -> dict[str, dict[str,
 def note(text: object) -> None:
     """Write `text` as one line on stderr."""
     print(f"hushbandits: {printable(text)}", file=sys.stderr)
+
+
+def say_cost(found: Estimate, table: bool = False, by_experiment: bool = False) -> None:
+    """Print the expected cost in one line on stderr; before it, if asked for, a table of cells or of experiments."""
+    names = dict.fromkeys(cost.experiment for cost in found.costs)
+    whole = found.summed("all")
+    if table:
+        shown = [*map(found.summed, names)] if by_experiment else found.costs
+        heads = ("experiment", "cell", "runs", "batches", "MiB a batch", "CPU minutes")
+        body = [[*c[:2], *map(str, c[2:4]), f"{c.bytes / 2**20:.1f}", f"{c.seconds / 60:.2g}"] for c in (*shown, whole)]
+        print_table(make_console(), "expected cost", heads, body, named=1, left=(0, 1))
+    minutes = (whole.seconds + found.spent + len(names)) / 60  # a second for a page with its figures
+    note(f"expected: about {minutes:.2g} CPU minutes, for {whole.runs:,} runs of {whole.label}")
 
 
 def make_console(stderr: bool = False) -> Console:

@@ -1,16 +1,20 @@
 """``hushbandits evaluate ID AGENT ...``: evaluate agents in one env, without an experiment or a folder."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from hushbandits.bench.comparison import compare
 from hushbandits.bench.evaluate import evaluate as evaluated
+from hushbandits.bench.evaluate import planned
 from hushbandits.bench.report.tables import columns, summaries, written
 from hushbandits.bench.report.terminal import print_table
 from hushbandits.bench.runner.batch import numbers_of, prepare
+from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.options import RunOptions
-from hushbandits.cli.console import Game, Players, by_owner, make_console, print_pairs
+from hushbandits.bench.runner.pool import kept
+from hushbandits.cli.console import Game, Players, by_owner, make_console, print_pairs, say_cost
 from hushbandits.core import choice
 
 
@@ -20,6 +24,7 @@ def evaluate(
     runs: int = 20,
     jobs: int = 1,
     metric: str | None = None,
+    dry_run: bool = False,
     game: Players = Game(),  # noqa: B008 - frozen
 ) -> int:
     """Evaluate agents in one env, and compare all pairs of agents.
@@ -44,6 +49,8 @@ def evaluate(
     metric
         Print and compare only this metric, which all agents must have. Default: print all metrics with one number per
         run, and compare the first metric.
+    dry_run
+        Print runs, memory and CPU minutes, from short probes, and play nothing else.
     """
     given = by_owner(game.set, ("env", "agent"))
     parameters = given["env"], given["agent"], game.wrappers
@@ -56,7 +63,12 @@ def evaluate(
     common = [name for name in offered[0] if all(name in names for names in offered)]
     asked = [] if metric is None else [choice("metric", metric, common)]
     options = RunOptions(jobs, checkpoints=())
-    found = [evaluated(id, agent, runs, game.seed, *parameters, options) for agent in agents]
+    tasks = [task for agent in agents for task in planned(id, agent, runs, game.seed, *parameters, options)[0]]
+    with kept():
+        say_cost(estimate([(id, task) for task in tasks], replace(options, dry_run=dry_run)), table=dry_run)
+        if dry_run:
+            return 0
+        found = [evaluated(id, agent, runs, game.seed, *parameters, options) for agent in agents]
     body = [
         [row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)]
         for result in found

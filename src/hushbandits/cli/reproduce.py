@@ -5,12 +5,13 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from hushbandits.bench.reproduce import in_words, said, write
+from hushbandits.bench.reproduce import expected, in_words, said, write
 from hushbandits.bench.reproduce import papers as known
 from hushbandits.bench.reproduce import reproduce as judged
 from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.pool import kept
 from hushbandits.bench.spec.claim import ORIGINS
-from hushbandits.cli.console import Played, Workers, note
+from hushbandits.cli.console import Played, Workers, note, say_cost
 
 
 def reproduce(
@@ -20,6 +21,7 @@ def reproduce(
     out: Path = Path("runs"),
     page: Path = Path("docs/reproduction.md"),
     archive: Annotated[Path | None, arg(name="from", metavar="FOLDER|FILE")] = None,
+    dry_run: bool = False,
     workers: Played = Workers(),  # noqa: B008 - frozen
 ) -> int:
     """Run the experiments behind the papers' claims, and judge each claim.
@@ -44,17 +46,24 @@ def reproduce(
         Page to write.
     archive
         Archive with the rows to judge; nothing is played.
+    dry_run
+        Print cells, runs, memory and CPU minutes of what is missing, from short probes, and write nothing.
     """
     names, found = known(papers), []
-    options = RunOptions(**vars(workers))
-    for part in judged(names, out, seed=seed, quick=quick, options=options, archive=archive):
-        found.append(part)
-        print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
-        for verdict in part.verdicts:
-            whose = "" if verdict.claim.origin == "paper" else f" ({ORIGINS[verdict.claim.origin]})"
-            print(f"  {verdict.verdict:<14} {verdict.claim.sentence}{whose}\n{'':17}{in_words(verdict)}")
-        for failure in part.failures:
-            note(f"failed: {failure}")
+    options = RunOptions(**vars(workers), dry_run=dry_run)
+    with kept():
+        if archive is None:
+            say_cost(expected(names, out, seed, quick, options), table=dry_run, by_experiment=True)
+        if dry_run:
+            return 0
+        for part in judged(names, out, seed=seed, quick=quick, options=options, archive=archive):
+            found.append(part)
+            print(f"{part.experiment.name} ({part.experiment.source or part.paper})")
+            for verdict in part.verdicts:
+                whose = "" if verdict.claim.origin == "paper" else f" ({ORIGINS[verdict.claim.origin]})"
+                print(f"  {verdict.verdict:<14} {verdict.claim.sentence}{whose}\n{'':17}{in_words(verdict)}")
+            for failure in part.failures:
+                note(f"failed: {failure}")
     flags = f" --seed {seed}" + (" --quick" if quick else "")
     for name in write(page, found, {name: f"hushbandits reproduce {name}{flags}" for name in names}, quick):
         note(f"{page} keeps its full-scale verdicts of {name}")

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import bounds, find
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.bench.spec.parts import plain_name
-from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note
+from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note, say_cost
 
 
 def run(
@@ -34,6 +35,7 @@ def run(
     mix: bool = False,
     skip_invalid: bool = False,
     shard: Annotated[str | None, arg(metavar="I/N")] = None,
+    dry_run: bool = False,
 ) -> int:
     """Run or continue an experiment; print a table, draw figures, write a page.
 
@@ -75,13 +77,18 @@ def run(
         Skip incompatible combinations of env, wrappers and agent; print a line about each combination.
     shard
         Play only every N-th batch, beginning with the I-th batch.
+    dry_run
+        Print cells, runs, memory and CPU minutes of what is missing, from short probes, and write nothing.
     """
     experiments = asked(name, runs, quick, set, agents)
     names = [e.name for e in experiments]
     folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
-    options = RunOptions(**vars(workers), mix=mix, skip_invalid=skip_invalid)
+    expected = partial(say_cost, table=dry_run)
+    options = RunOptions(**vars(workers), mix=mix, skip_invalid=skip_invalid, estimate=expected, dry_run=dry_run)
     check_ours(folder, names)
     outcome = played(experiments, folder, seed=seed, shard=shard, options=options)
+    if dry_run:
+        return 0
     print_tables(outcome.store, make_console())
     pages = [folder / PAGE, *(folder / f"{name}.png" for name in names)]
     if outcome.changed or outcome.failures or not all(page.exists() for page in pages):

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from hushbandits.bench.runner.batch import Batch, Failed, batches
 from hushbandits.bench.runner.check import afford
-from hushbandits.bench.runner.options import RunOptions, progress_bar
+from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Store
 from hushbandits.core import shown
@@ -82,7 +83,7 @@ def play_again(store: Store, share: str, options: RunOptions) -> Replay:
                 again = {place: x for place, x in _values(Runs.of(task.runs, *reply)).items() if place[1] in mine}
                 played, runs, values = played + 1, runs + len(mine), values + len(again)
                 differences += [f"{task.label}, {text}" for text in _compared(stated, again)]
-            bar(advance=len(task.runs))
+            bar.end(task)
     return Replay(played, runs, values, differences)
 
 

@@ -1,16 +1,17 @@
-"""Options of a run: processes, progress, checkpoints, and tolerance of invalid cells; and its progress bar."""
+"""Options of a run: processes, progress, checkpoints, estimates, and tolerance of invalid cells."""
 
 from __future__ import annotations
 
 import importlib.util
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import TYPE_CHECKING
 
 from hushbandits.core import choice, integer, shown
 from hushbandits.core.utils import extra
+
+if TYPE_CHECKING:
+    from hushbandits.bench.runner.cost import Estimate
 
 BACKENDS = ("serial", "loky", "dask")
 
@@ -40,6 +41,11 @@ class RunOptions:
         For `evaluate` only, since an experiment declares its own: times at which curves are sampled, in the env's time
         unit.  A number of points, spaced evenly in the logarithm up to the horizon, or the times.  Default: 50; none if
         runs end by themselves.
+    estimate : callable, optional
+        Called with the expected cost, an `Estimate`, after probes of all cells and before the rest is played.  Default:
+        there are no probes.
+    dry_run : bool
+        Call `estimate`, play nothing but the probes, and write nothing; not for `evaluate`.
 
     Raises
     ------
@@ -55,6 +61,8 @@ class RunOptions:
     mix: bool = False
     skip_invalid: bool = False
     checkpoints: int | Sequence[int] | None = None
+    estimate: Callable[[Estimate], None] | None = None
+    dry_run: bool = False
 
     def __post_init__(self) -> None:
         workers(self.jobs)
@@ -85,35 +93,3 @@ def workers(jobs: int) -> int:
         return integer("jobs", jobs, 1)
     except ValueError as error:
         raise ValueError(f"{error}, or -1 for one process per core") from None
-
-
-#: Updates a progress bar: ``bar(description=…)`` sets the current cell, ``bar(advance=…)`` adds finished runs.
-Bar = Callable[..., None]
-
-
-@contextmanager
-def progress_bar(total: int, shown: bool = True) -> Iterator[Bar]:
-    """Show a progress bar during the block, if stderr is a terminal: finished runs, time left, current cell.
-
-    Parameters
-    ----------
-    total : int
-        Number of runs.
-    shown : bool
-        Whether to show the bar.
-
-    Examples
-    --------
-    >>> with progress_bar(2) as bar:
-    ...     bar(description="UCB1, N = 4")
-    ...     bar(advance=2)
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = BarColumn(24), MofNCompleteColumn(), TextColumn("runs ·"), TimeRemainingColumn()
-    what = TextColumn("left · {task.description}", markup=False)
-    # A long cell may finish nothing for minutes: average the speed over a long window.
-    how = {"console": Console(stderr=True), "transient": True, "speed_estimate_period": 1800}
-    with Progress(*columns, what, disable=not (shown and sys.stderr.isatty()), **how) as bar:  # type: ignore[arg-type]
-        yield partial(bar.update, bar.add_task("", total=total))

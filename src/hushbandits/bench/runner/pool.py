@@ -12,14 +12,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cloudpickle
 
 from hushbandits.bench.runner.batch import Batch, Failed, Played, Reply, attempted
 from hushbandits.bench.runner.errors import RunError
-from hushbandits.bench.runner.options import Bar, RunOptions, workers
+from hushbandits.bench.runner.options import RunOptions, workers
+from hushbandits.bench.runner.progress import Bar, noting
 from hushbandits.bench.runner.sources import sent
 from hushbandits.core import Params
 from hushbandits.core.utils import registry, source_digest
@@ -42,8 +44,7 @@ def answers(tasks: Sequence[Batch], options: RunOptions, bar: Bar) -> Iterator[t
     alone = options.backend is None and min(workers(options.jobs), len(tasks)) <= 1
     if alone or options.backend == "serial":
         for task in tasks:
-            bar(description=task.label)
-            yield task, attempted(task.play)
+            yield task, attempted(partial(task.play, noting(bar.begin(task))))
         return
     with _backend(options, len(tasks)), sent(tasks) as objects:
         folders = tuple(dict.fromkeys([os.getcwd(), *registry.reached()]))
@@ -69,8 +70,7 @@ def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[
         while waiting:
             task = waiting.popleft()
             under_way[id(task)] = task
-            bar(description=task.label)
-            yield joblib.delayed(_work)(context, id(task), cloudpickle.dumps(task))
+            yield joblib.delayed(_work)(context, id(task), cloudpickle.dumps(task), bar.begin(task))
 
     stream = joblib.Parallel(return_as="generator_unordered")(feed())
     try:
@@ -84,9 +84,39 @@ def _played(waiting: deque[Batch], context: bytes, bar: Bar) -> Generator[tuple[
     return list(under_way.values())
 
 
+#: Inside `kept`: the workers that have been started there.
+_KEPT: list[contextlib.ExitStack] = []
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Keep the workers that the first call of `answers` starts in the block, for all calls with the same options."""
+    if _KEPT:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        _KEPT.append(stack)
+        try:
+            yield
+        finally:
+            _KEPT.clear()
+
+
 @contextlib.contextmanager
 def _backend(options: RunOptions, tasks: int) -> Iterator[None]:
-    """Select joblib's backend for these options and this number of tasks inside the block."""
+    """Select joblib's backend for `tasks` batches inside the block, or inside the block of `kept` around it."""
+    if not _KEPT:
+        with _started(options, min(workers(options.jobs), tasks)):
+            yield
+        return
+    if len(_KEPT) == 1:  # the first call in this block
+        _KEPT.append(_KEPT[0])
+        _KEPT[0].enter_context(_started(options, workers(options.jobs)))
+    yield
+
+
+@contextlib.contextmanager
+def _started(options: RunOptions, jobs: int) -> Iterator[None]:
     import joblib
     from joblib.externals.loky import get_reusable_executor
 
@@ -95,7 +125,7 @@ def _backend(options: RunOptions, tasks: int) -> Iterator[None]:
             yield
         return
     # At least two processes: with one, joblib would play in this process, which a task may kill.
-    jobs = max(2, min(workers(options.jobs), tasks))
+    jobs = max(2, jobs)
     over = False
     try:
         with joblib.parallel_config("loky", n_jobs=jobs, initializer=_begin, initargs=(os.getpid(),), max_nbytes=None):
@@ -152,13 +182,13 @@ def _begin(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _work(context: bytes, number: int, load: bytes) -> tuple[int, Reply]:
-    """Play one batch in a worker, and return `number` with the batch's metrics or error."""
+def _work(context: bytes, number: int, load: bytes, file: Path | None) -> tuple[int, Reply]:
+    """Play one batch in a worker, note its progress in `file`, and return `number` with metrics or error."""
 
     def play() -> Played:
         _enter(context)
         task: Batch = pickle.loads(load)
-        return task.play()
+        return task.play(noting(file))
 
     reply = attempted(play)
     return number, Failed(reply.error) if isinstance(reply, Failed) else reply

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from hushbandits.bench.runner.batch import Batch, Failed, Reply, missing, parse_shard
 from hushbandits.bench.runner.check import Instances, afford, check, check_claims
+from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.options import Bar, RunOptions, progress_bar, workers
-from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.options import RunOptions, workers
+from hushbandits.bench.runner.pool import answers, kept
+from hushbandits.bench.runner.progress import Bar, progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
@@ -82,6 +84,9 @@ def play(
     for why in store.skipped.values():
         notify(f"skipped: {why}")
     tasks = missing(store, part)
+    if options.dry_run:
+        _estimate(store, tasks, options)
+        return Played(store, 0, [], False)
     own = source_digests(experiments)
     _refuse_edits(store, own, bool(tasks), options, notify)
     for problem in store.problems:
@@ -91,13 +96,21 @@ def play(
     failures: list[Failure] = []
     if tasks:
         _note(store, own, instances, shard, options)
-        with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
-            failures = _written(store, answers(tasks, options, bar), instances, bar)
+        with kept():
+            _estimate(store, tasks, options)
+            with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
+                failures = _written(store, answers(tasks, options, bar), instances, bar)
     store.reread()
     if part == (1, 1):
         store.compact()
     played = sum(len(t.runs) for t in tasks) - sum(len(f.runs) for f in failures)
     return Played(store, played, failures, restyled or bool(tasks))
+
+
+def _estimate(store: Store, tasks: Sequence[Batch], options: RunOptions) -> None:
+    if options.estimate is not None:
+        names = {cell.key: e.name for e in reversed(store.experiments) for cell in e.cells()}
+        options.estimate(estimate([(names[task.key], task) for task in tasks], options))
 
 
 def _versions() -> dict[str, str]:
@@ -152,7 +165,7 @@ def _written(store: Store, replies: Iterable[tuple[Batch, Reply]], instances: In
                 failures.append(Failure(cell, task.runs, task.seed, reply.error))
             else:
                 store.add(cell, Runs.of(task.runs, *reply), instances.metrics_spec(cell))
-            bar(advance=len(task.runs))
+            bar.end(task)
     finally:
         store.flush()
     return failures

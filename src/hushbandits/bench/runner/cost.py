@@ -1,0 +1,184 @@
+"""The expected cost of cells, from probes: the beginning of a batch is played, and the rest is extrapolated."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hushbandits.bench.runner.batch import Batch, Failed, Played, Watch
+from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.pool import answers
+from hushbandits.bench.runner.progress import LENGTHS, progress_bar
+from hushbandits.core.team import EnvView
+
+#: CPU seconds of a probe, besides one whole run if runs have no fixed length: at least, as a share of a batch, at most.
+_SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
+#: How much further a probe gets than the one before if that compiled code or filled caches.
+_FASTER = 1.5
+#: Number of cells that are probed.
+_MOST = 1000
+
+
+class Cost(NamedTuple):
+    """Expected cost of the missing runs of a cell.
+
+    Parameters
+    ----------
+    experiment, label : str
+        Name of the experiment, and label of the cell.
+    runs, batches : int
+        Missing runs, and batches with such runs.
+    seconds : float
+        CPU seconds of all runs; NaN if the probe failed.
+    bytes : float
+        Most memory that a batch allocates in its first moments; NaN if this was not asked for.
+    """
+
+    experiment: str
+    label: str
+    runs: int
+    batches: int
+    seconds: float
+    bytes: float
+
+
+class _EnoughError(Exception):
+    """Raised inside a batch to stop it."""
+
+
+@dataclass(frozen=True)
+class Probe(Batch):
+    """A batch of which only the beginning is played; its metrics are its expected cost.
+
+    If episodes have no fixed length, a first run is played to its end, and its length stands for all.  The beginning of
+    the batch is played again as long as it gets faster, since the first times compile code and fill caches.
+    """
+
+    memory: bool = False
+
+    def play(self, watch: Watch | None = None) -> Played:
+        """Return the expected CPU seconds and memory of the batch, the length of a run, and the process's CPU seconds.
+
+        The length is 1 if it is fixed.
+        """
+        env, team = self.prepared()
+        at_once = team.runs_at_once(EnvView(env)) or len(self.runs)
+        part = replace(self, runs=self.runs[:at_once])
+        length = 1.0
+        if not env.fixed_length:
+            length = -_marks(replace(self, runs=self.runs[:1]), lambda marks: math.inf)[-2][1]
+        marks, again = [(math.inf, 0.0)], _marks(part, lambda marks: _SECONDS)
+        while _reached(again) > _FASTER * _reached(marks):
+            marks, again = again, _marks(part, lambda marks: _SECONDS)
+        if again[-1][0] < _SHARE * _whole(length, again):
+            again = _marks(part, lambda marks: min(_SHARE * _whole(length, marks), _LONGEST))
+        seconds = _whole(length, again) * len(self.runs) / len(part.runs)
+        found = {"seconds": seconds, "length": length, "pid": os.getpid(), "spent": time.process_time()}
+        if self.memory:
+            found["bytes"] = _allocated(self)
+        return {name: np.array([value], float) for name, value in found.items()}, {}, np.empty(0)
+
+
+_Marks = list[tuple[float, float]]
+
+
+def _marks(batch: Batch, most: Callable[[_Marks], float]) -> _Marks:
+    """Play a batch for about `most` CPU seconds, which may depend on the marks, and at least to the third mark.
+
+    Returns
+    -------
+    list of (float, float)
+        CPU seconds and progress at each mark; the last progress is NaN if the batch was played to its end.
+    """
+    began = time.process_time()
+    marks: _Marks = []
+
+    def watch(progress: float) -> None:
+        marks.append((time.process_time() - began, progress))
+        if len(marks) >= 3 and marks[-1][0] > most(marks):
+            raise _EnoughError
+
+    with contextlib.suppress(_EnoughError):
+        Batch.play(batch, watch)
+        marks.append((time.process_time() - began, math.nan))
+    return marks
+
+
+def _reached(marks: _Marks) -> float:
+    return max(abs(progress) for _, progress in marks if not math.isnan(progress))
+
+
+def _whole(length: float, marks: _Marks) -> float:
+    """Return the CPU seconds of a whole batch, extrapolated from `marks` to the progress `length`."""
+    seconds, progress = marks[-1]
+    if math.isnan(progress):
+        return seconds
+    # Blocks may double and samples grow: the time after the setup is taken to be a power of the progress.
+    setup, done = marks[0][0], abs(progress)
+    spent, reached = next((m for m in reversed(marks) if abs(m[1]) <= done / 4), marks[0])
+    power = 1.0
+    if setup < spent < seconds:
+        power = min(1.3, max(0.3, math.log((seconds - setup) / (spent - setup)) / math.log(done / abs(reached))))
+    return seconds + (seconds - setup) * (max(1.0, length / done) ** power - 1)
+
+
+def _allocated(batch: Batch) -> float:
+    tracemalloc.start()
+    try:
+        _marks(batch, lambda marks: 2 * _SECONDS)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+class Estimate(NamedTuple):
+    """Expected cost of cells, and the CPU seconds that were used up to then, imports included."""
+
+    costs: list[Cost]
+    spent: float
+
+    def summed(self, experiment: str) -> Cost:
+        """Return the cost of all cells of an experiment, or of ``"all"``; cells whose probe failed are only counted."""
+        mine = [c for c in self.costs if experiment in ("all", c.experiment)]
+        known = [c for c in mine if not math.isnan(c.seconds)]
+        label = f"{len(mine):,} cells" + (f", {len(mine) - len(known)} of unknown cost" if known < mine else "")
+        runs, batches = sum(c.runs for c in mine), sum(c.batches for c in mine)
+        return Cost(
+            experiment, label, runs, batches, sum(c.seconds for c in known), max((c.bytes for c in known), default=0)
+        )
+
+
+def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions) -> Estimate:
+    """Return the expected cost of batches, each given with its experiment's name, from probes of their cells.
+
+    Of very many cells, a part is probed.
+    """
+    by: dict[tuple[str, str], list[Batch]] = {}
+    for name, batch in tasks:
+        by.setdefault((name, batch.key), []).append(batch)
+    groups = [*by.items()]
+    each = -(-len(groups) // _MOST) or 1
+    probes = {key: Probe(**vars(own[0]), memory=options.dry_run) for (_, key), own in groups[::each]}
+    found: dict[str, dict[str, float]] = {}
+    with progress_bar(len(probes), options.progress) as bar:
+        for probe, reply in answers([*probes.values()], options, bar):
+            bar(advance=1)
+            if not isinstance(reply, Failed):
+                found[probe.key] = {name: float(value[0]) for name, value in reply[0].items()}
+                LENGTHS[probe.key] = found[probe.key]["length"]
+    costs: list[Cost] = []
+    for i, ((name, _), own) in enumerate(groups):
+        (_, key), like = groups[i // each * each]
+        one, runs = found.get(key, {}), sum(len(batch.runs) for batch in own)
+        seconds = one.get("seconds", math.nan) * runs / len(like[0].runs)
+        costs.append(Cost(name, own[0].label, runs, len(own), seconds, one.get("bytes", math.nan)))
+    processes = {float(os.getpid()): time.process_time()} | {one["pid"]: one["spent"] for one in found.values()}
+    return Estimate(costs, sum(processes.values()))
