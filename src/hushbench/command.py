@@ -88,7 +88,7 @@ def bench(
     """
     if dry_run and (submit or verify or board):
         raise ValueError("--dry-run plays no task, so it excludes --submit, --verify and --board")
-    expected = partial(_expected, table=dry_run)
+    expected = None if verify else partial(_expected, table=dry_run)
     options = hb.RunOptions(jobs, backend, address, notify=_say, estimate=expected, dry_run=dry_run)
     if len([x for x in (submit, verify, board or None) if x]) > 1:
         raise ValueError("--submit, --verify and --board exclude each other: give only one")
@@ -125,8 +125,9 @@ def _expected(found: hb.Estimate, table: bool) -> None:
         heads = ["task", "runs", "batches", "MiB a batch", "CPU minutes"]
         numbers = ((c, f"{c.bytes / 2**20:.1f}", f"{c.seconds / 60:.2g}") for c in found.costs)
         _print("expected cost", heads, [[c.experiment, str(c.runs), str(c.batches), *texts] for c, *texts in numbers])
-    minutes = sum(c.seconds for c in found.costs if c.seconds == c.seconds) / 60
-    _say(f"expected: about {minutes:.2g} CPU minutes for {sum(c.runs for c in found.costs):,} runs")
+    if known := [c for c in found.costs if c.seconds == c.seconds]:  # where no probe failed
+        minutes, runs = sum(c.seconds for c in known) / 60, sum(c.runs for c in known)
+        _say(f"expected: about {minutes:.2g} CPU minutes for {runs:,} runs")
 
 
 def _print(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
