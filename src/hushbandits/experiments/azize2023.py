@@ -27,7 +27,7 @@ _declared = paper.declaring(
     metrics=("rounds", "correct"),
     figures=(Figure(y="rounds", x="agent.epsilon"),),
     runs=100,
-    quick={"runs": 5, "agent.epsilon": EPSILONS[1:]},
+    quick={"runs": 3},
 )  # fmt: skip
 
 
