@@ -9,11 +9,11 @@ import time
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from hushbandits.bench.runner.batch import Batch, Failed, Played, Watch
+from hushbandits.bench.runner.estimate import Cost, Estimate
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import LENGTHS, progress_bar
@@ -25,29 +25,6 @@ _SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
 _FASTER = 1.5
 #: Number of cells that are probed.
 _MOST = 1000
-
-
-class Cost(NamedTuple):
-    """Expected cost of the missing runs of a cell.
-
-    Parameters
-    ----------
-    experiment, label : str
-        Name of the experiment, and label of the cell.
-    runs, batches : int
-        Missing runs, and batches with such runs.
-    seconds : float
-        CPU seconds of all runs; NaN if the probe failed.
-    bytes : float
-        Most memory that a batch allocates in its first moments; NaN if this was not asked for.
-    """
-
-    experiment: str
-    label: str
-    runs: int
-    batches: int
-    seconds: float
-    bytes: float
 
 
 class _EnoughError(Exception):
@@ -137,23 +114,6 @@ def _allocated(batch: Batch) -> float:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
-
-class Estimate(NamedTuple):
-    """Expected cost of cells, and the CPU seconds that were used up to then, imports included."""
-
-    costs: list[Cost]
-    spent: float
-
-    def summed(self, experiment: str) -> Cost:
-        """Return the cost of all cells of an experiment, or of ``"all"``; cells whose probe failed are only counted."""
-        mine = [c for c in self.costs if experiment in ("all", c.experiment)]
-        known = [c for c in mine if not math.isnan(c.seconds)]
-        label = f"{len(mine):,} cells" + (f", {len(mine) - len(known)} of unknown cost" if known < mine else "")
-        runs, batches = sum(c.runs for c in mine), sum(c.batches for c in mine)
-        return Cost(
-            experiment, label, runs, batches, sum(c.seconds for c in known), max((c.bytes for c in known), default=0)
-        )
 
 
 def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions) -> Estimate:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from hushbandits.bench.runner.estimate import Estimate
 from hushbandits.core import choice, integer, shown
 from hushbandits.core.utils import extra
-
-if TYPE_CHECKING:
-    from hushbandits.bench.runner.cost import Estimate
 
 BACKENDS = ("serial", "loky", "dask")
 

@@ -1,0 +1,46 @@
+"""Expected costs of cells, as data."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+
+class Cost(NamedTuple):
+    """Expected cost of the missing runs of a cell.
+
+    Parameters
+    ----------
+    experiment, label : str
+        Name of the experiment, and label of the cell.
+    runs, batches : int
+        Missing runs, and batches with such runs.
+    seconds : float
+        CPU seconds of all runs; NaN if the probe failed.
+    bytes : float
+        Most memory that a batch allocates in its first moments; NaN if this was not asked for.
+    """
+
+    experiment: str
+    label: str
+    runs: int
+    batches: int
+    seconds: float
+    bytes: float
+
+
+class Estimate(NamedTuple):
+    """Expected cost of cells, and the CPU seconds that were used up to then, imports included."""
+
+    costs: list[Cost]
+    spent: float
+
+    def summed(self, experiment: str) -> Cost:
+        """Return the cost of all cells of an experiment, or of ``"all"``; cells whose probe failed are only counted."""
+        mine = [c for c in self.costs if experiment in ("all", c.experiment)]
+        known = [c for c in mine if not math.isnan(c.seconds)]
+        label = f"{len(mine):,} cells" + (f", {len(mine) - len(known)} of unknown cost" if known < mine else "")
+        runs, batches = sum(c.runs for c in mine), sum(c.batches for c in mine)
+        return Cost(
+            experiment, label, runs, batches, sum(c.seconds for c in known), max((c.bytes for c in known), default=0)
+        )
