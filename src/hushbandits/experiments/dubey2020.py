@@ -181,6 +181,7 @@ OUTLIERS = _declared(
         Claim("Far outliers ruin the plain mean, not the trimmed one.",
               Ratio("regret", "trimmed", "plain mean", at={"env.location": [10.0]}), **paper.MUCH_LESS),
     ],
+    quick={"runs": 4, **SMALL, "env.horizon": 300},
 )  # fmt: skip
 
 CONTAMINATION, TOO_MUCH = 1e-3, (0.01, 0.05)
