@@ -17,6 +17,7 @@ EXPERIMENTS = "hushbandits.experiments"
 _EXPLORATION = "envs.exploration.env:Exploration"
 _NETWORK = "envs.network.env:CoopNetwork"
 _FEEDBACK = "envs.feedback.env:Feedback"
+_LINEAR = "envs.linear.env:Linear"
 _ROUTINES = ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
 _TRAINED = Path(__file__).parent / "data" / "policies"
 _POLICIES = (
@@ -72,10 +73,14 @@ ENVS = {
     "LocalDP-v0": _at(_FEEDBACK, "LocalDiscreteLaplace"),
     "LTR-v0": _at("envs.feedback.ltr:LTR"),
     "ShuffleDP-v0": _at(_FEEDBACK, "ShuffledNoise", "ShuffledSum"),
+    "LinearBandit-v0": _at(_LINEAR, n_agents=1),
+    "FedLinear-v0": _at(_LINEAR),
+    "FedLinear-All-v0": _at(_LINEAR, activity="all"),
     # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
     "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
     "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
     "DistDP-Train-v0": _sum(n_arms=3, horizon=2_000),
+    "FedLinear-Train-v0": _at(_LINEAR, activity="all", n_agents=4, n_arms=5, n_features=5, horizon=200),
     # The same, hard to learn: far neighbours, lost reports, votes of the many or of those who seldom act, lost users.
     "DPMASE-Train-Wide-v0": _at(_EXPLORATION, n_arms=10, n_agents=8, threshold=3, horizon=1_000, **_DRAWN),
     "DPMASE-Train-Uneven-v0": _at(
@@ -119,6 +124,11 @@ AGENTS = {
     "GosInE-async": _at("agents.chawla2020:GosInE", slack=0.5),
     **_in("agents.zhu2023", "Resilient-UCB"),
     **_in("agents.shi2021", "Fed1-UCB"),
+    **_in("agents.abbasi2011", "LinUCB", "LinTS"),
+    "LinUCB-alone": _at("agents.abbasi2011:LinUCBAlone"),
+    **_in("agents.he2022", "FedLinUCB"),
+    **_in("agents.li2022", "Async-LinUCB"),
+    **_in("agents.wang2020", "DisLinUCB", "Batch-LinUCB"),
     **_in("agents.demirel2022", "Fed-MoM-UCB"),
     # Short rules of our own, for short runs.
     **_in("baselines.index_ts", "Index-TS"),

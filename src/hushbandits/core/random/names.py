@@ -3,6 +3,7 @@
 #: Of an env.
 INSTANCE, REWARD, ACTIVATION, RECOMMENDATION = "instance", "reward", "activation", "recommendation"
 GRAPH, EDGES, CLIENTS = "graph", "edges", "clients"
+FEATURES, THETA, POOL = "features", "theta", "pool"
 #: Of a wrapper, below its own key, ``"wrapper/…"``.
 ORDER, RELAYS, SAMPLES, KEYS, DROPS, SHARES = "order", "relays", "samples", "keys", "drops", "shares"
 #: Of an agent, below its own key (`agent`).

@@ -1,0 +1,1 @@
+"""Linear contextual bandits, in which agents share matrices of features and rewards."""

@@ -1,0 +1,250 @@
+"""Laws of contexts: how a run draws its parameter θ, and how every round draws the features of the arms."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+from hushbandits.core import Array, Streams, count, jit, shown
+from hushbandits.core.random.names import POOL, THETA
+
+_TINY = 2.0**-54  # keeps the quantile of u = 0 finite
+
+
+class ContextLaw(ABC):
+    """A law of contexts: features x of K arms in R^d, and mean rewards ⟨x, θ⟩.
+
+    A user-defined law is a dataclass that derives from it; its fields enter the seeds.
+
+    Attributes
+    ----------
+    means : (float, float)
+        The range of mean rewards.
+    norm : float
+        The largest norm of features that agents see.
+    """
+
+    means: tuple[float, float] = (-1.0, 1.0)
+    norm: float = 1.0
+
+    def check(self, n_arms: int, n_features: int) -> None:  # noqa: B027
+        """Raise ``ValueError`` if the law has no contexts of `n_arms` arms in R^`n_features`."""
+
+    def draw_theta(self, rng: Streams, n_features: int) -> Array:
+        """Return the parameter θ of each run, ``(R, d)``; by default uniform on the unit sphere."""
+        return unit(normal(rng.uniforms(0, (n_features,), THETA)))
+
+    def draw_pool(self, rng: Streams, n_features: int) -> Array:
+        """Return the vectors from which a run draws its contexts, ``(R, N, d)``; by default none, ``(R, 0, d)``."""
+        return np.empty((len(rng), 0, n_features))
+
+    @abstractmethod
+    def samples(self, n_arms: int, n_features: int) -> int:
+        """Return the number of uniform samples that the context of one agent in one round needs."""
+
+    @abstractmethod
+    def draw(self, u: Array, pool: Array, x: Array) -> None:
+        """Write one round's features to `x` ``(R, A, K, d)``, given uniform samples `u` ``(R, A, samples)``."""
+
+    def seen(self, x: Array) -> Array:
+        """Return what agents see of the features `x`, whose mean rewards are ⟨x, θ⟩; by default all."""
+        return x
+
+
+@dataclass(frozen=True)
+class Cube(ContextLaw):
+    """Features uniform on [−1, 1]^d/√d, and θ = (1, …, 1)/√d (the experiments of He et al. 2022)."""
+
+    def draw_theta(self, rng: Streams, n_features: int) -> Array:
+        """Return ``(1, …, 1)/√d`` for each run."""
+        return np.full((len(rng), n_features), 1.0 / math.sqrt(n_features))
+
+    def samples(self, n_arms: int, n_features: int) -> int:
+        return n_arms * n_features
+
+    def draw(self, u: Array, pool: Array, x: Array) -> None:
+        np.multiply(2.0 * u.reshape(x.shape) - 1.0, 1.0 / math.sqrt(x.shape[3]), x)
+
+
+@dataclass(frozen=True)
+class SpherePlusOne(ContextLaw):
+    """Features (u, 1) with u uniform on the unit sphere of R^(d − 1) (the experiments of Zhou & Chowdhury 2024).
+
+    Arm j < d − 1, counted from 0, is ``e_j + e_d`` and arm d − 1 is ``e_d``.  The parameter is θ = (v/2, ½) with v
+    uniform on the unit sphere, so mean rewards lie in [0, 1].  Agents see x/‖x‖, but means use x: arm d − 1, whose norm
+    is 1 where all others have √2, does not fit the agents' model.
+    """
+
+    means = (0.0, 1.0)
+
+    def check(self, n_arms: int, n_features: int) -> None:
+        """Raise ``ValueError`` unless d ≥ 2 and there are d arms or more."""
+        if not 2 <= n_features <= n_arms:
+            raise ValueError(f"n_features={n_features} must be in 2..{n_arms}, the number of arms, for {self}")
+
+    def draw_theta(self, rng: Streams, n_features: int) -> Array:
+        """Return ``(v/2, ½)`` for each run, v uniform on the unit sphere."""
+        v = unit(normal(rng.uniforms(0, (n_features - 1,), THETA)))
+        return np.concatenate([v / 2, np.full((len(rng), 1), 0.5)], 1)
+
+    def samples(self, n_arms: int, n_features: int) -> int:
+        return n_arms * (n_features - 1)
+
+    def draw(self, u: Array, pool: Array, x: Array) -> None:
+        d = x.shape[3]
+        x[..., :-1] = unit(normal(u).reshape(*x.shape[:3], d - 1))
+        x[:, :, :d, :-1] = np.eye(d, d - 1)
+        x[..., -1] = 1.0
+
+    def seen(self, x: Array) -> Array:
+        """Return ``x/‖x‖``."""
+        return unit(x)
+
+
+@dataclass(frozen=True)
+class Pool(ContextLaw):
+    """K different vectors of a run's pool in every round (the experiments of Li & Wang 2022).
+
+    Coordinate i of d, counted from 0, is N(0, (d − i)/d); vectors and θ are normalised.
+
+    Parameters
+    ----------
+    size : int
+        N, the vectors of a pool.
+    """
+
+    size: int = 1000
+
+    def check(self, n_arms: int, n_features: int) -> None:
+        """Raise ``ValueError`` unless the pool has as many vectors as there are arms."""
+        if count("size", self.size, 1) < n_arms:
+            raise ValueError(f"n_arms={n_arms} must be at most {self.size}, the vectors of {self}")
+
+    def _scaled(self, u: Array) -> Array:
+        d = u.shape[-1]
+        return unit(normal(u) * np.sqrt(np.arange(d, 0, -1) / d))
+
+    def draw_theta(self, rng: Streams, n_features: int) -> Array:
+        """Return a unit vector for each run, of the law of the pool."""
+        return self._scaled(rng.uniforms(0, (n_features,), THETA))
+
+    def draw_pool(self, rng: Streams, n_features: int) -> Array:
+        """Return the unit vectors of each run's pool, ``(R, N, d)``."""
+        return self._scaled(rng.uniforms(0, (self.size, n_features), POOL))
+
+    def samples(self, n_arms: int, n_features: int) -> int:
+        return n_arms
+
+    def draw(self, u: Array, pool: Array, x: Array) -> None:
+        _pick(u, pool, x)
+
+
+@dataclass(frozen=True)
+class FeatureFile(Pool):
+    """K different rows of a file in every round, with θ uniform on the unit sphere.
+
+    Parameters
+    ----------
+    path : str
+        A ``.npy`` file, or a text file with one vector per line (``.csv``: commas).
+    """
+
+    size: int = field(default=0, init=False)  # the rows of the file
+    path: str = ""
+
+    @cached_property
+    def vectors(self) -> Array:
+        """Return the vectors of the file, ``(N, d)``; raise ``ValueError`` if it holds none, or other than numbers."""
+        try:
+            if self.path.endswith(".npy"):
+                found = np.load(self.path, allow_pickle=False)
+            else:
+                found = np.loadtxt(self.path, delimiter="," if self.path.endswith(".csv") else None, ndmin=2)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"contexts={self.path!r} must be a file with one vector per row: {error}") from None
+        if found.ndim != 2 or not found.size or not np.isfinite(found := np.asarray(found, float)).all():
+            raise ValueError(f"contexts={self.path!r} must hold finite numbers of shape (N, d), not {found}")
+        return found
+
+    @cached_property
+    def norm(self) -> float:  # type: ignore[override]
+        """Return the largest norm of a vector."""
+        return float(np.linalg.norm(self.vectors, axis=1).max())
+
+    @property
+    def means(self) -> tuple[float, float]:  # type: ignore[override]
+        """Return the range that mean rewards cannot leave."""
+        return -self.norm, self.norm
+
+    def check(self, n_arms: int, n_features: int) -> None:
+        """Raise ``ValueError`` unless the file has enough vectors, and of `n_features` numbers each."""
+        rows, d = self.vectors.shape
+        if d != n_features or rows < n_arms:
+            raise ValueError(
+                f"contexts={self.path!r} holds {rows} vectors of {d} numbers, but n_arms={n_arms} and "
+                f"n_features={n_features}"
+            )
+
+    def draw_theta(self, rng: Streams, n_features: int) -> Array:
+        """Return a vector uniform on the unit sphere for each run."""
+        return ContextLaw.draw_theta(self, rng, n_features)
+
+    def draw_pool(self, rng: Streams, n_features: int) -> Array:
+        """Return the vectors of the file for each run, ``(R, N, d)``."""
+        return np.tile(self.vectors, (len(rng), 1, 1))
+
+
+#: The laws by name.
+CONTEXTS: dict[str, Callable[[], ContextLaw]] = {"cube": Cube, "sphere+1": SpherePlusOne, "pool": Pool}
+
+
+def make_contexts(contexts: object) -> ContextLaw:
+    """Return the law that `contexts` names: one of `CONTEXTS`, a file, or a `ContextLaw`, which it returns unchanged.
+
+    Examples
+    --------
+    >>> make_contexts("pool")
+    Pool(size=1000)
+    """
+    if isinstance(contexts, ContextLaw):
+        return contexts
+    if isinstance(contexts, str) and contexts in CONTEXTS:
+        return CONTEXTS[contexts]()
+    if isinstance(contexts, (str, Path)) and Path(contexts).suffix in (".npy", ".csv", ".txt"):
+        return FeatureFile(path=str(contexts))
+    known = ", ".join(CONTEXTS)
+    raise ValueError(f"contexts={shown(contexts)} must be one of {known}, a .npy, .csv or .txt file, or a ContextLaw")
+
+
+def normal(u: Array) -> Array:
+    """Return standard normal samples, given uniform samples `u`."""
+    samples: Array = scipy.special.ndtri(np.maximum(u, _TINY))
+    return samples
+
+
+def unit(x: Array) -> Array:
+    """Return the vectors `x` divided by their norms."""
+    scaled: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return scaled
+
+
+@jit
+def _pick(u, pool, x):  # type: ignore[no-untyped-def]
+    """Write K different vectors of each run's pool, drawn without replacement, to `x`."""
+    size = pool.shape[1]
+    order, other = np.arange(size), np.empty(x.shape[2], np.int64)
+    for r in range(x.shape[0]):
+        for a in range(x.shape[1]):
+            for k in range(x.shape[2]):  # the first K places of a shuffle
+                other[k] = k + np.int64(u[r, a, k] * (size - k))
+                order[k], order[other[k]] = order[other[k]], order[k]
+                x[r, a, k] = pool[r, order[k]]
+            for k in range(x.shape[2] - 1, -1, -1):  # undone, so that a run alone equals its row
+                order[k], order[other[k]] = order[other[k]], order[k]

@@ -1,0 +1,264 @@
+"""Federated linear contextual bandits: agents see features, and share sums of features and rewards with a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import ClassVar
+
+import numpy as np
+
+from hushbandits.core import Array, Env, Field, Fields, Message, Metric, Payload, Streams, Wrapper, affordable, set_rows
+from hushbandits.core.random.arms import make_law
+from hushbandits.core.random.names import ACTIVATION, FEATURES, REWARD
+from hushbandits.core.random.rewards import Gaussian, Law
+from hushbandits.core.random.streams import LONGEST
+from hushbandits.core.utils import choice, count, jit, real
+from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
+from hushbandits.envs.linear.payload import Increments
+from hushbandits.envs.linear.server import RULES, Server, ServerInbox
+from hushbandits.envs.linear.task import LinearTask
+
+#: The noise of He et al. 2022.
+NOISE = Gaussian(0.3)
+#: Which agents act: all in every round, or one, drawn uniformly or with weights 1, ½, ⅓, ….
+ACTIVITIES = ("all", "one", "ranked")
+
+
+class Linear(Env):
+    """M agents that see features of K arms in R^d and earn ⟨x, θ⟩ plus noise, for one θ per run.
+
+    In a round every active agent sees fresh features, pulls an arm, and may upload sums of x xᵀ and r x.  The server
+    adds the uploads up and sends its sums down.
+
+    Parameters
+    ----------
+    n_agents, n_arms, n_features : int
+        M, K and d.
+    contexts : str or ContextLaw
+        ``cube``, ``sphere+1``, ``pool``, a file of vectors (``.npy``, ``.csv``, ``.txt``), or a `ContextLaw`.
+    rewards : str or Law
+        Law of a reward around its location ⟨x, θ⟩.
+    activity : str
+        ``all``: all agents act in every round; ``one``: one of them, drawn uniformly; ``ranked``: one of them, agent m
+        with a weight 1/(m + 1).
+    horizon : int
+        T rounds.
+    server : str
+        When the server sends its sums: ``broadcast``, ``answer``, ``synchronize`` or ``differences`` (`RULES`).
+    growth, ridge : float
+        γ and λ of the rule ``differences``.
+    up_delay, down_delay : int
+        Rounds that an upload and a download take; an agent that waits for an answer should upload nothing new.
+    wrappers, extra_fields, fields, runs
+        As in `Env`.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of its range, contexts that do not fit the sizes, or mean rewards that the law cannot have.
+
+    Notes
+    -----
+    Metrics: ``regret`` (R,) sum of ``max_k ⟨x_k, θ⟩ − ⟨x_a, θ⟩`` over pulls; ``agent_regret`` (R, M); ``messages``,
+    transfers up and down, that is ``uploads`` + ``downloads``; ``numbers`` in them, d(d + 1)/2 + d each; ``syncs``,
+    rounds in which the server wrote to all agents.
+
+    Examples
+    --------
+    >>> env = Linear(n_agents=2, horizon=5)
+    >>> obs = env.reset(0)
+    >>> env.features.shape, env.pull(np.zeros((1, 1), int)).reward.shape
+    ((1, 1, 25, 15), (1, 1))
+    >>> env.communicate().inbox.total("pulls")
+    array([[1, 1]])
+    """
+
+    setting = "linear"
+    logged_metrics = ("regret", "messages")
+    metrics_spec: Mapping[str, Metric] = {
+        "regret": Metric("pseudo-regret of all agents", "amount"),
+        "agent_regret": Metric("pseudo-regret of each agent"),
+        "messages": Metric("messages up and down", "count"),
+        "uploads": Metric("messages to the server", "count"),
+        "downloads": Metric("messages from the server", "count"),
+        "numbers": Metric("numbers in messages", "count"),
+        "syncs": Metric("synchronisations of all agents", "count"),
+    }
+    agent_visible = ("features", "n_features", "contexts", "activity", "server", "growth", "ridge", "pending")
+    visible_after_episode = ("theta", "agent_regret")
+    message_class = Increments
+    rl_task = LinearTask
+    seed_fields: ClassVar[Mapping[str, str]] = {
+        name: name for name in ("n_agents", "n_arms", "n_features", "contexts", "rewards", "activity", "horizon")
+    }
+    horizon: int
+    #: (R, d)
+    theta: Array
+    _x: Array
+    _who: Array
+    _regret: Array
+    _t: Array
+    _live: Array
+
+    def __init__(
+        self,
+        *,
+        n_agents: int = 15,
+        n_arms: int = 25,
+        n_features: int = 15,
+        contexts: str | ContextLaw = "cube",
+        rewards: str | Law = NOISE,
+        activity: str = "one",
+        horizon: int = 10_000,
+        server: str = "broadcast",
+        growth: float = 6.0,
+        ridge: float = 1.0,
+        up_delay: int = 0,
+        down_delay: int = 0,
+        wrappers: Sequence[Wrapper] = (),
+        extra_fields: Fields | None = None,
+        fields: Fields | None = None,
+        runs: int = 1,
+    ):
+        self.horizon = count("horizon", horizon, 1, LONGEST)
+        self.n_features = count("n_features", n_features, 1)
+        n_agents, n_arms, runs = count("n_agents", n_agents, 1), count("n_arms", n_arms, 1), count("runs", runs, 1)
+        self.contexts, self.law = make_contexts(contexts), make_law(rewards)
+        self.contexts.check(n_arms, n_features)
+        (low, high), (least, most) = self.contexts.means, self.law.locations
+        if low < least or high > most:
+            raise ValueError(
+                f"rewards={rewards!r} must have locations in [{low:g}, {high:g}], the mean rewards of "
+                f"{self.contexts!r}, not in [{least:g}, {most:g}]"
+            )
+        self.activity = choice("activity", activity, ACTIVITIES)
+        self.server, self.growth = choice("server", server, RULES), real("growth", growth, 1, closed="low")
+        self.ridge = real("ridge", ridge, 0)
+        self._server = Server(
+            self.server, self.growth, self.ridge, count("up_delay", up_delay, 0), count("down_delay", down_delay, 0)
+        )
+        acting = n_agents if activity == "all" else 1
+        own = 8.0 * runs * (acting * n_arms * (2 * n_features + 2) + (2 * acting + n_agents) * (n_features + 1) ** 2)
+        affordable(f"runs={runs} of n_agents={n_agents}, n_arms={n_arms}, n_features={n_features}", own)
+        super().__init__(
+            n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
+        )
+
+    @property
+    def report(self) -> Fields:
+        d = self.n_features
+        return {"gram": Field((d, d)), "moment": Field((d,)), "pulls": Field(dtype="i8", low=0)}
+
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        n, m, k, d = len(rng), self.n_agents, self.n_arms, self.n_features
+        self._acting = m if self.activity == "all" else 1
+        theta, pool = self.contexts.draw_theta(rng, d), self.contexts.draw_pool(rng, d)
+        contexts, turns = rng.reader((self._acting, self.contexts.samples(k, d)), FEATURES), rng.reader((), ACTIVATION)
+        x, who = self._context(contexts.rows(1)[0], turns.rows(1)[0], pool)
+        set_rows(
+            self, rows, theta=theta, _pool=pool, _contexts=contexts, _turns=turns, _x=x, _who=who,
+            _uniforms=rng.reader((self._acting,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
+            _regret=np.zeros((n, m)),
+        )  # fmt: skip
+        self._server.reset(n, m, d, rows)
+        if rows is None:
+            self._runs = np.arange(n)[:, None]
+
+    def _context(self, u: Array, turn: Array, pool: Array) -> tuple[Array, Array]:
+        """Return the features and the acting agents of a round, given uniform samples."""
+        runs, agents = len(u), self.n_agents
+        x = np.empty((runs, self._acting, self.n_arms, self.n_features))
+        self.contexts.draw(u, pool, x)
+        if self.activity == "all":
+            return x, np.tile(np.arange(agents), (runs, 1))
+        if self.activity == "one":
+            return x, (turn[:, None] * agents).astype(np.int64)
+        shares = np.cumsum(1.0 / np.arange(1, agents + 1))
+        return x, np.searchsorted(shares, turn[:, None] * shares[-1], side="right")
+
+    @property
+    def features(self) -> Array:
+        """Features that the active agents see, ``(R, A, K, d)``."""
+        return self.contexts.seen(self._x)
+
+    def _pull(self, action: Array) -> Array:
+        self._arm = action
+        location, gap = np.empty(action.shape), np.empty(action.shape)
+        _charge(action, self._x, self.theta, location, gap)
+        self._regret[self._runs, self._who] += gap * self._live[:, None]
+        return self.law.quantile(self._uniforms.next(), location)
+
+    def _report(self) -> dict[str, Array]:
+        features = self.features
+        runs, agents, _, d = features.shape
+        gram, moment = np.empty((runs, agents, d, d)), np.empty((runs, agents, d))
+        _products(features, self._arm, self.own_reward, gram, moment)
+        return {"gram": gram, "moment": moment, "pulls": np.ones((runs, agents), np.int64)}
+
+    def _said(self, message: Message) -> Message:
+        said = super()._said(message)
+        if self.server != "synchronize":
+            return said
+        # one agent that asks for it makes all agents upload
+        return {**said, "sent": np.repeat(said["sent"].any(1, keepdims=True), self._acting, 1)}
+
+    def _transport(self, message: Payload) -> ServerInbox:
+        if not self._live.all():
+            message = message.with_fields(sent=message["sent"] & self._live[:, None])
+        inbox = self._server.serve(message, self._who)
+        self._t = self._t + self._live
+        self._live = self._t < self.horizon
+        self._x, self._who = self._context(self._contexts.next(), self._turns.next(), self._pool)
+        return inbox
+
+    # attrgetter is fast: every phase reads these.
+    t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
+    running: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
+    active_agents: Array = property(attrgetter("_who"), doc="``(R, A)``: the agents that act in this round.")  # type: ignore[assignment]
+
+    @property
+    def pending(self) -> Array:
+        """Return which agents wait for an answer of the server, ``(R, M)``."""
+        return self._server.pending
+
+    @property
+    def agent_regret(self) -> Array:
+        """Pseudo-regret of each agent so far, ``(R, M)``."""
+        return self._regret.copy()
+
+    def _metrics(self) -> dict[str, Array]:
+        """Return ``regret``, ``messages``, ``uploads``, ``downloads``, ``numbers``, ``syncs``, and ``agent_regret``."""
+        up, down, d = self._server.uploads.copy(), self._server.downloads.copy(), self.n_features
+        return {
+            "regret": self._regret.sum(1), "agent_regret": self.agent_regret, "messages": up + down, "uploads": up,
+            "downloads": down, "numbers": (up + down) * (d * (d + 1) // 2 + d), "syncs": self._server.syncs.copy(),
+        }  # fmt: skip
+
+
+@jit
+def _charge(arm, features, theta, location, gap):  # type: ignore[no-untyped-def]
+    """Write the mean reward ⟨x, θ⟩ of each pull to `location`, and by how much it falls short of the best to `gap`."""
+    for r in range(arm.shape[0]):
+        for a in range(arm.shape[1]):
+            best = -np.inf
+            for k in range(features.shape[2]):
+                mean = 0.0
+                for i in range(features.shape[3]):
+                    mean += features[r, a, k, i] * theta[r, i]
+                best = max(best, mean)
+                if k == arm[r, a]:
+                    location[r, a] = mean
+            gap[r, a] = best - location[r, a]
+
+
+@jit
+def _products(features, arm, reward, gram, moment):  # type: ignore[no-untyped-def]
+    """Write ``x xᵀ`` to `gram` and ``r x`` to `moment` for each pull."""
+    for r in range(arm.shape[0]):
+        for a in range(arm.shape[1]):
+            x = features[r, a, arm[r, a]]
+            for i in range(x.size):
+                moment[r, a, i] = reward[r, a] * x[i]
+                for j in range(x.size):
+                    gram[r, a, i, j] = x[i] * x[j]

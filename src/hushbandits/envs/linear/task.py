@@ -1,0 +1,119 @@
+"""Linear bandits as a reinforcement-learning task."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from hushbandits.core import Array, Coding, Observation, Part, RLTask, World
+from hushbandits.estimators.ridge import Ridge
+
+_ALL = slice(None)
+
+
+class LinearTask(RLTask):
+    """Task in which an active agent sees features of all arms, and pulls one; every pull is reported.
+
+    The action space is ``Discrete(K)``; the actions of agents that do not act (``acts`` is 0) have no effect.  Further
+    parts: ``features``, K·d numbers, 0 for agents that do not act; ``heard_mean`` and ``heard_width``.  ``own_mean``
+    and ``own_width`` are x·θ̂ and ‖x‖ in the norm of V⁻¹ for each arm's features x, by a ridge regression (λ = 1) on the
+    agent's own pulls; ``heard_…`` are those by the server's sums.  Widths are divided by the largest norm of features,
+    if that is above 1.  An agent's reward is that of its own pull.
+
+    Parameters
+    ----------
+    core : Linear or its EnvView
+    **options
+        As for `RLTask`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> task = LinearTask(hb.make_batched("FedLinear-v0", n_arms=4, n_features=2))
+    >>> task.action_space, task.observation_space.shape
+    (Discrete(4), (27,))
+    """
+
+    def __init__(self, core: World, **options: Any):
+        super().__init__(core, **options)
+
+    def _parts(self) -> dict[str, Part]:
+        k, norm = self.core.n_arms, self.core.contexts.norm
+        return {
+            "heard_mean": (k, -math.inf, math.inf),
+            "heard_width": (k, 0.0, 1.0),
+            "features": (k * self.core.n_features, -norm, norm),
+        }
+
+    @property
+    def _plain(self) -> bool:
+        return False  # estimates by a ridge regression leave the range of rewards
+
+    def _codings(self) -> dict[str, Coding]:
+        arm = self.unmasked(spaces.Discrete(self.core.n_arms))
+        return {"discrete": arm, "native": arm}
+
+    def _start(self, rows: slice | Array) -> None:
+        core, (runs, agents) = self.core, self._seats.shape
+        if isinstance(rows, slice):
+            self._runs = np.arange(runs)[:, None]
+            self.own, self.server = (Ridge(runs, agents, core.n_features, 1.0) for _ in range(2))
+        else:
+            for ridge in (self.own, self.server):
+                ridge.restart(rows)
+        self._see(rows)
+
+    def _see(self, rows: slice | Array) -> None:
+        """Write the features of the coming round, and what both regressions say of them, to the observations."""
+        core, at, who = self.core, self.layout, self.obs.active_agents
+        x = np.zeros((*self._seats.shape, core.n_arms, core.n_features))
+        x[self._runs, who] = core.features
+        self.observations[rows, :, at["features"]] = x[rows].reshape(*x[rows].shape[:2], -1)
+        for whose, ridge in (("own", self.own), ("heard", self.server)):
+            mean, width = ridge.predict(x)
+            self.observations[rows, :, at[f"{whose}_mean"]] = mean[rows]
+            self.observations[rows, :, at[f"{whose}_width"]] = width[rows] / max(1.0, core.contexts.norm)
+
+    def arms(self, action: Array) -> Array:
+        """Return the arms of the active agents, ``(R, A)``."""
+        self._x = self.core.features
+        self._who = self.obs.active_agents
+        self.arm = np.ascontiguousarray(action[self._runs, self._who], np.int64)
+        return self.arm
+
+    def pulled(self, obs: Observation) -> None:
+        """Add the pulls of runs that go on to the statistics."""
+        assert self.arm is not None
+        assert obs.reward is not None
+        self.pulls[self._runs, self._who, self.arm] += obs.running[:, None]
+        x = np.take_along_axis(self._x, self.arm[..., None, None], 2)[:, :, 0]
+        self.own.add(self._who, x * obs.running[:, None, None], obs.reward)
+
+    def earned(self, before: Observation) -> Array:
+        """Return the active agents' rewards, and 0 for others, ``(R, M)``."""
+        reward = np.zeros(self._seats.shape)
+        reward[self._runs, self._who] = self.obs.reward
+        return reward
+
+    def heard(self, obs: Observation) -> None:
+        """Take over the server's sums where they arrive, and show the next round."""
+        inbox = obs.inbox
+        assert inbox is not None
+        r, m = inbox.arrived[..., 0].nonzero()
+        self.server.refresh(r, m, *(inbox.total(name)[r, m] for name in ("gram", "moment", "pulls")))
+        self.show_time(obs.t)
+        self._see(_ALL)
+
+    def show_turn(self, pull: bool, talk: bool) -> None:
+        """Mark in the observations which agents act in the next step."""
+        acting = np.zeros(self._seats.shape, bool)
+        acting[self._runs, self.obs.active_agents] = True
+        self.observations[..., self.layout["acts"]] = (acting & pull)[..., None]
+        self.observations[..., self.layout["speaks"]] = (acting & talk)[..., None]
+
+    def say(self) -> list[str]:
+        """Return the lines of the text that `render` shows."""
+        return [f"pulls per agent {self.pulls[0].sum(1).astype(int).tolist()}"]
