@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from hushbandits.agents.abbasi2011 import LinearTeam
-from hushbandits.core import Array, Inbox, Message, Streams, World, real
-from hushbandits.estimators.ridge import Sums
+from hushbandits.agents.linear_team import LinearTeam
+from hushbandits.core import World, real
 
 
 class FedLinUCB(LinearTeam):
@@ -39,6 +38,7 @@ class FedLinUCB(LinearTeam):
     """
 
     server = "answer"
+    lags = True
 
     def __init__(
         self, alpha: float = 1.0, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05
@@ -46,20 +46,5 @@ class FedLinUCB(LinearTeam):
         super().__init__(beta, ridge, sigma, delta)
         self.alpha = real("alpha", alpha, 0)
 
-    def reset(self, env: World, rng: Streams) -> None:
-        super().reset(env, rng)
-        self.known = self.ridges(len(rng), env)  # V + S
-        self.unsent = Sums(len(rng), env.n_agents, env.n_features)
-
-    def compose(self, reward: Array) -> Message:
-        self.known.add(self.who, self.x, reward)
-        self.unsent.add(self.who, self.x, reward)
-        at = self._runs, self.who
-        grown = self.known.volume[at] - self.played.volume[at] > math.log1p(self.alpha)  # line 8
-        return self.unsent.take(self.who, grown & ~self.env.pending[at])
-
-    def receive(self, inbox: Inbox) -> None:
-        r, m, gram, moment, pulls = self.downloads(inbox)
-        self.played.refresh(r, m, gram, moment, pulls)
-        left = self.unsent
-        self.known.refresh(r, m, gram + left.gram[r, m], moment + left.moment[r, m], pulls + left.pulls[r, m])
+    def threshold(self, env: World) -> float:
+        return math.log1p(self.alpha)  # line 8

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from hushbandits.agents.abbasi2011 import LinearTeam
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, real
-from hushbandits.estimators.ridge import Sums
+from hushbandits.agents.linear_team import LinearTeam
+from hushbandits.core import Requirements, World, real
 
 
 class AsyncLinUCB(LinearTeam):
@@ -52,21 +49,5 @@ class AsyncLinUCB(LinearTeam):
         """Require the server's rule, with the same γ and λ."""
         return Requirements(env={"server": self.server, "growth": self.gamma, "ridge": self.ridge})
 
-    def reset(self, env: World, rng: Streams) -> None:
-        super().reset(env, rng)
-        self.unsent = Sums(len(rng), env.n_agents, env.n_features)
-        self._shared = self.played.volume.copy()  # ln det(V_m − U)
-
-    def compose(self, reward: Array) -> Message:
-        self.played.add(self.who, self.x, reward)
-        self.unsent.add(self.who, self.x, reward)
-        at = self._runs, self.who
-        sent = self.played.volume[at] > math.log(self.gamma) + self._shared[at]
-        self._shared[at] = np.where(sent, self.played.volume[at], self._shared[at])
-        return self.unsent.take(self.who, sent)
-
-    def receive(self, inbox: Inbox) -> None:
-        r, m, gram, moment, pulls = self.downloads(inbox)
-        self._shared[r, m] = np.linalg.slogdet(gram + self.ridge * np.eye(gram.shape[-1]))[1]
-        own = self.unsent
-        self.played.refresh(r, m, gram + own.gram[r, m], moment + own.moment[r, m], pulls + own.pulls[r, m])
+    def threshold(self, env: World) -> float:
+        return math.log(self.gamma)

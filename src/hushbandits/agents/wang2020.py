@@ -7,43 +7,26 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from hushbandits.agents.linear_team import LinearTeam
+from hushbandits.core import Requirements, World, integer, jit, real
 
-from hushbandits.agents.abbasi2011 import LinearTeam
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, integer, real
-from hushbandits.core.messages import Observation
-from hushbandits.estimators.ridge import Sums
+
+@jit
+def _scheduled(t, since, grown, threshold):  # type: ignore[no-untyped-def]
+    return t % threshold == 0
+
+
+@jit
+def _learned(t, since, grown, threshold):  # type: ignore[no-untyped-def]
+    return (t - since) * grown >= threshold
 
 
 class Synchronized(LinearTeam):
-    """Base class of agents that all upload and download at once, and play by their own newest pulls as well."""
+    """Base class of agents that all act in every round, and upload and download at once."""
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that all agents act in every round, and the server's rule."""
         return Requirements(env={"server": self.server, "activity": "all"})
-
-    def reset(self, env: World, rng: Streams) -> None:
-        super().reset(env, rng)
-        self.unsent = Sums(len(rng), env.n_agents, env.n_features)
-
-    def act(self, obs: Observation) -> Array:
-        self._t = obs.t
-        return super().act(obs)
-
-    def compose(self, reward: Array) -> Message:
-        self.played.add(self.who, self.x, reward)
-        self.unsent.add(self.who, self.x, reward)
-        due = self.due() & ~self.env.pending
-        return self.unsent.take(self.who, np.repeat(due.any(1, keepdims=True), due.shape[1], 1))
-
-    def due(self) -> Array:
-        """Return which agents ask for a synchronisation, ``(R, M)``."""
-        raise NotImplementedError(f"{type(self).__name__} must define due()")
-
-    def receive(self, inbox: Inbox) -> None:
-        r, m, gram, moment, pulls = self.downloads(inbox)
-        own = self.unsent
-        self.played.refresh(r, m, gram + own.gram[r, m], moment + own.moment[r, m], pulls + own.pulls[r, m])
 
 
 class BatchLinUCB(Synchronized):
@@ -61,14 +44,16 @@ class BatchLinUCB(Synchronized):
     Source: the baseline without privacy of Zhou & Chowdhury 2024, who set λ = √M.
     """
 
+    trigger = _scheduled
+
     def __init__(
         self, batch: int = 25, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05
     ):
         super().__init__(beta, ridge, sigma, delta)
         self.batch = integer("batch", batch, 1)
 
-    def due(self) -> Array:
-        return np.repeat(((self._t + 1) % self.batch == 0)[:, None], self.env.n_agents, 1)
+    def threshold(self, env: World) -> float:
+        return self.batch
 
 
 class DisLinUCB(Synchronized):
@@ -92,6 +77,7 @@ class DisLinUCB(Synchronized):
     """
 
     server = "synchronize"
+    trigger = _learned
 
     def __init__(
         self,
@@ -102,19 +88,8 @@ class DisLinUCB(Synchronized):
         delta: float = 0.05,
     ):
         super().__init__(beta, ridge, sigma, delta)
-        self.threshold = None if threshold is None else real("threshold", threshold, 0)
+        self._threshold = None if threshold is None else real("threshold", threshold, 0)
 
-    def reset(self, env: World, rng: Streams) -> None:
-        super().reset(env, rng)
-        m, d, horizon = env.n_agents, env.n_features, env.horizon
-        self._least = horizon * math.log(m * horizon) / (d * m) if self.threshold is None else self.threshold
-        self._last, self._since = self.played.volume[:, 0].copy(), np.zeros(len(rng), np.int64)
-
-    def due(self) -> Array:
-        rounds = self._t + 1 - self._since
-        return rounds[:, None] * (self.played.volume - self._last[:, None]) >= self._least
-
-    def receive(self, inbox: Inbox) -> None:
-        super().receive(inbox)
-        r = inbox.arrived[:, 0, 0].nonzero()[0]
-        self._last[r], self._since[r] = self.played.volume[r, 0], self._t[r] + 1
+    def threshold(self, env: World) -> float:
+        m, horizon = env.n_agents, env.horizon
+        return horizon * math.log(m * horizon) / (env.n_features * m) if self._threshold is None else self._threshold

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
 from hushbandits.core import Array, jit
+
+
+class Books(NamedTuple):
+    """The arrays of a `Ridge`, as compiled code takes them."""
+
+    inverse: Array
+    moment: Array
+    theta: Array
+    volume: Array
+    pulls: Array
 
 
 class Ridge:
@@ -31,28 +44,27 @@ class Ridge:
         ln det V.
     pulls : (R, M) int
         Pulls in V.
+    books : Books
+        These arrays.
     """
 
     def __init__(self, runs: int, learners: int, d: int, ridge: float):
         self.ridge = ridge
         self.inverse = np.tile(np.eye(d) / ridge, (runs, learners, 1, 1))
         self.moment, self.theta = np.zeros((2, runs, learners, d))
-        self.volume = np.full((runs, learners), d * np.log(ridge))
+        self.volume = np.full((runs, learners), d * math.log(ridge))
         self.pulls = np.zeros((runs, learners), np.int64)
-
-    def refresh(self, run: Array, learner: Array, gram: Array, moment: Array, pulls: Array) -> None:
-        """Set the regressions of n learners to λI + `gram`, ``(n, d, d)``, `moment` ``(n, d)`` and `pulls` ``(n,)``."""
-        v = gram + self.ridge * np.eye(gram.shape[-1])
-        self.inverse[run, learner] = inverse = np.linalg.inv(v)
-        self.volume[run, learner] = np.linalg.slogdet(v)[1]
-        self.moment[run, learner], self.pulls[run, learner] = moment, pulls
-        self.theta[run, learner] = (inverse @ moment[..., None])[..., 0]
+        self.books = Books(self.inverse, self.moment, self.theta, self.volume, self.pulls)
 
     def restart(self, rows: Array) -> None:
         """Empty the regressions of the runs `rows`."""
         d = self.moment.shape[2]
-        self.inverse[rows], self.volume[rows] = np.eye(d) / self.ridge, d * np.log(self.ridge)
+        self.inverse[rows], self.volume[rows] = np.eye(d) / self.ridge, d * math.log(self.ridge)
         self.moment[rows] = self.theta[rows] = self.pulls[rows] = 0
+
+    def refresh(self, run: Array, learner: Array, gram: Array, moment: Array, pulls: Array) -> None:
+        """Set the regressions of n learners to λI + `gram`, ``(n, d, d)``, `moment` ``(n, d)`` and `pulls` ``(n,)``."""
+        _refresh(run, learner, gram, moment, pulls, self.ridge, self.books)
 
     def predict(self, features: Array) -> tuple[Array, Array]:
         """Return ``x·θ̂`` and ``‖x‖`` in the norm of V⁻¹, each ``(R, M, K)``, of `features` ``(R, M, K, d)``."""
@@ -61,9 +73,9 @@ class Ridge:
 
     def add(self, who: Array, x: Array, reward: Array) -> None:
         """Add a pull of each learner `who` ``(R, A)``, with features `x` ``(R, A, d)`` and its `reward` ``(R, A)``."""
-        _add(who, x, reward, self.inverse, self.moment, self.theta, self.volume, self.pulls)
+        _add_all(who, x, reward, self.books)
 
-    def choose(self, who: Array, features: Array, width: Array) -> Array:
+    def choose(self, who: Array, features: Array, radius: Radius) -> Array:
         """Return the arms ``(R, A)`` with the largest ``x·θ̂ + β ‖x‖`` in the norm of V⁻¹, the first on ties.
 
         Parameters
@@ -71,12 +83,33 @@ class Ridge:
         who : (R, A) int
             The learners that act.
         features : (R, A, K, d)
-        width : (R, A)
+        radius : Radius
             β.
         """
         arm = np.empty(who.shape, np.int64)
-        _choose(who, features, width, self.inverse, self.theta, arm)
+        _choose_all(who, features, radius, self.books, arm)
         return arm
+
+
+class Radius(NamedTuple):
+    """The radius of a confidence ellipsoid, ``β + σ√(2 ln(1/δ) + d ln(1 + n/(dλ)))`` for n pulls in V.
+
+    Parameters
+    ----------
+    beta : float
+        β.
+    sigma : float
+        σ; 0: the radius is β.
+    tail : float
+        2 ln(1/δ).
+    ridge : float
+        λ.
+    """
+
+    beta: float
+    sigma: float
+    tail: float
+    ridge: float
 
 
 class Sums:
@@ -99,7 +132,7 @@ class Sums:
 
     def add(self, who: Array, x: Array, reward: Array) -> None:
         """Add a pull of each learner `who` ``(R, A)``."""
-        _sum(who, x, reward, self.gram, self.moment, self.pulls)
+        _sum_all(who, x, reward, self.gram, self.moment, self.pulls)
 
     def take(self, who: Array, sent: Array) -> dict[str, Array]:
         """Return the message of the learners `who` with ``sent``, and empty the sums of those who send."""
@@ -112,60 +145,103 @@ class Sums:
 
 
 @jit
-def _sum(who, x, reward, gram, moment, pulls):  # type: ignore[no-untyped-def]
-    for r in range(who.shape[0]):
-        for a in range(who.shape[1]):
-            m = who[r, a]
-            pulls[r, m] += 1
-            for i in range(x.shape[2]):
-                moment[r, m, i] += reward[r, a] * x[r, a, i]
-                for j in range(x.shape[2]):
-                    gram[r, m, i, j] += x[r, a, i] * x[r, a, j]
+def radius_of(radius, pulls, d):  # type: ignore[no-untyped-def]
+    """Return a `Radius` for `pulls` pulls in R^d."""
+    if radius.sigma == 0.0:
+        return radius.beta
+    return radius.beta + radius.sigma * math.sqrt(radius.tail + d * math.log(1.0 + pulls / (d * radius.ridge)))
 
 
 @jit
-def _add(who, x, reward, inverse, moment, theta, volume, pulls):  # type: ignore[no-untyped-def]
-    d = x.shape[2]
+def choose(features, inverse, theta, radius):  # type: ignore[no-untyped-def]
+    """Return the arm with the largest ``x·θ̂ + radius·‖x‖`` of `features` ``(K, d)``, the first on ties."""
+    arms, d = features.shape
     image = np.empty(d)
-    for r in range(who.shape[0]):
-        for a in range(who.shape[1]):
-            m = who[r, a]
-            v = inverse[r, m]
-            norm = 1.0
+    top, best = -np.inf, 0
+    for k in range(arms):
+        image[:] = 0.0
+        for j in range(d):  # columns: this form is vectorised
             for i in range(d):
-                image[i] = 0.0
-                for j in range(d):
-                    image[i] += v[i, j] * x[r, a, j]
-                norm += image[i] * x[r, a, i]
-            for i in range(d):
-                moment[r, m, i] += reward[r, a] * x[r, a, i]
-                for j in range(d):
-                    v[i, j] -= image[i] * image[j] / norm
-            for i in range(d):
-                theta[r, m, i] = 0.0
-                for j in range(d):
-                    theta[r, m, i] += v[i, j] * moment[r, m, j]
-            volume[r, m] += np.log(norm)
-            pulls[r, m] += 1
+                image[i] += inverse[j, i] * features[k, j]
+        mean, square = 0.0, 0.0
+        for i in range(d):
+            mean += theta[i] * features[k, i]
+            square += image[i] * features[k, i]
+        index = mean + radius * math.sqrt(max(square, 0.0))
+        if index > top:
+            top, best = index, k
+    return best
 
 
 @jit
-def _choose(who, features, width, inverse, theta, arm):  # type: ignore[no-untyped-def]
-    arms, d = features.shape[2:]
+def add(books, r, m, x, reward):  # type: ignore[no-untyped-def]
+    """Add a pull with features `x` and its `reward` to the regression of learner m in run r."""
+    inverse, moment, theta = books.inverse[r, m], books.moment[r, m], books.theta[r, m]
+    d = x.size
+    image = np.zeros(d)
+    for j in range(d):
+        for i in range(d):
+            image[i] += inverse[j, i] * x[j]
+    norm = 1.0
+    for i in range(d):
+        norm += image[i] * x[i]
+        moment[i] += reward * x[i]
+    for j in range(d):
+        factor = image[j] / norm
+        for i in range(d):
+            inverse[j, i] -= image[i] * factor
+    theta[:] = 0.0
+    for j in range(d):
+        for i in range(d):
+            theta[i] += inverse[j, i] * moment[j]
+    books.volume[r, m] += math.log(norm)
+    books.pulls[r, m] += 1
+
+
+@jit
+def sum_up(gram, moment, pulls, r, m, x, reward):  # type: ignore[no-untyped-def]
+    """Add a pull with features `x` and its `reward` to the sums of learner m in run r."""
+    pulls[r, m] += 1
+    for i in range(x.size):
+        moment[r, m, i] += reward * x[i]
+        for j in range(x.size):
+            gram[r, m, i, j] += x[i] * x[j]
+
+
+@jit
+def _refresh(run, learner, gram, moment, pulls, ridge, books):  # type: ignore[no-untyped-def]
+    d = moment.shape[1]
+    for n in range(len(run)):
+        r, m = run[n], learner[n]
+        v = gram[n] + ridge * np.eye(d)
+        books.volume[r, m] = np.linalg.slogdet(v)[1]
+        books.inverse[r, m] = np.linalg.inv(v)
+        books.moment[r, m], books.pulls[r, m] = moment[n], pulls[n]
+        theta, inverse = books.theta[r, m], books.inverse[r, m]
+        theta[:] = 0.0
+        for j in range(d):
+            for i in range(d):
+                theta[i] += inverse[j, i] * moment[n, j]
+
+
+@jit
+def _choose_all(who, features, radius, books, arm):  # type: ignore[no-untyped-def]
     for r in range(who.shape[0]):
         for a in range(who.shape[1]):
-            v, guess = inverse[r, who[r, a]], theta[r, who[r, a]]
-            top = -np.inf
-            arm[r, a] = 0
-            for k in range(arms):
-                x = features[r, a, k]
-                mean, square = 0.0, 0.0
-                for i in range(d):
-                    row = 0.0
-                    for j in range(d):
-                        row += v[i, j] * x[j]
-                    square += row * x[i]
-                    mean += guess[i] * x[i]
-                index = mean + width[r, a] * np.sqrt(max(square, 0.0))
-                if index > top:
-                    top, arm[r, a] = index, k
+            m = who[r, a]
+            width = radius_of(radius, books.pulls[r, m], features.shape[3])
+            arm[r, a] = choose(features[r, a], books.inverse[r, m], books.theta[r, m], width)
+
+
+@jit
+def _add_all(who, x, reward, books):  # type: ignore[no-untyped-def]
+    for r in range(who.shape[0]):
+        for a in range(who.shape[1]):
+            add(books, r, who[r, a], x[r, a], reward[r, a])
+
+
+@jit
+def _sum_all(who, x, reward, gram, moment, pulls):  # type: ignore[no-untyped-def]
+    for r in range(who.shape[0]):
+        for a in range(who.shape[1]):
+            sum_up(gram, moment, pulls, r, who[r, a], x[r, a], reward[r, a])

@@ -155,7 +155,7 @@ class Linear(Env):
         self._acting = m if self.activity == "all" else 1
         theta, pool = self.contexts.draw_theta(rng, d), self.contexts.draw_pool(rng, d)
         contexts, turns = rng.reader((self._acting, self.contexts.samples(k, d)), FEATURES), rng.reader((), ACTIVATION)
-        x, who = self._context(contexts.rows(1)[0], turns.rows(1)[0], pool)
+        x, who = self._drawn(contexts.rows(1), pool)[0], self._turned(turns.rows(1)[0])
         set_rows(
             self, rows, theta=theta, _pool=pool, _contexts=contexts, _turns=turns, _x=x, _who=who,
             _uniforms=rng.reader((self._acting,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
@@ -165,17 +165,23 @@ class Linear(Env):
         if rows is None:
             self._runs = np.arange(n)[:, None]
 
-    def _context(self, u: Array, turn: Array, pool: Array) -> tuple[Array, Array]:
-        """Return the features and the acting agents of a round, given uniform samples."""
-        runs, agents = len(u), self.n_agents
-        x = np.empty((runs, self._acting, self.n_arms, self.n_features))
-        self.contexts.draw(u, pool, x)
+    def _drawn(self, u: Array, pool: Array, first: Array | None = None) -> Array:
+        """Return the features of some rounds, ``(rounds, R, A, K, d)``, after those of `first`, given uniforms `u`."""
+        before = 0 if first is None else 1
+        x = np.empty((before + len(u), u.shape[1], self._acting, self.n_arms, self.n_features))
+        x[:before] = first
+        for round_u, round_x in zip(u, x[before:], strict=True):
+            self.contexts.draw(round_u, pool, round_x)
+        return x
+
+    def _turned(self, turn: Array) -> Array:
+        """Return the agents that act in rounds with the uniform samples `turn`, one more axis."""
         if self.activity == "all":
-            return x, np.tile(np.arange(agents), (runs, 1))
+            return np.broadcast_to(np.arange(self.n_agents), (*turn.shape, self.n_agents))
         if self.activity == "one":
-            return x, (turn[:, None] * agents).astype(np.int64)
-        shares = np.cumsum(1.0 / np.arange(1, agents + 1))
-        return x, np.searchsorted(shares, turn[:, None] * shares[-1], side="right")
+            return (turn[..., None] * self.n_agents).astype(np.int64)
+        shares = np.cumsum(1.0 / np.arange(1, self.n_agents + 1))
+        return np.searchsorted(shares, turn[..., None] * shares[-1], side="right")
 
     @property
     def features(self) -> Array:
@@ -209,8 +215,33 @@ class Linear(Env):
         inbox = self._server.serve(message, self._who)
         self._t = self._t + self._live
         self._live = self._t < self.horizon
-        self._x, self._who = self._context(self._contexts.next(), self._turns.next(), self._pool)
+        self._x, self._who = self._drawn(self._contexts.next()[None], self._pool)[0], self._turned(self._turns.next())
         return inbox
+
+    # -- blocks of rounds in compiled code -------------------------------------------------------------------
+
+    def has_compiled_rounds(self) -> bool:
+        """Return whether compiled code may play rounds: no wrapper, hook or delay, and all runs in the same round."""
+        server, hooked = self._server, self._passing is not None
+        delays = server.up_delay + server.down_delay
+        return not (self.wrappers or hooked or delays) and self._phase == "pull" and bool((self._t == self._t[0]).all())
+
+    def ahead(self, rounds: int) -> tuple[Array, Array, Array]:
+        """Return features ``(rounds, R, A, K, d)``, acting agents and uniform samples of rewards of the next rounds."""
+        x, turn = self._drawn(self._contexts.rows(rounds), self._pool, self._x), self._turns.rows(rounds)
+        who = np.concatenate([self._who[None], self._turned(turn)])
+        self._x, self._who = x[-1], who[-1]
+        return x[:-1], who[:-1], self._uniforms.rows(rounds)
+
+    def served(self, message: Message, who: Array) -> ServerInbox:
+        """Return the downloads after a round with the `message` of the agents `who`."""
+        return self._server.serve(self.message_class(message), who)
+
+    def passed(self, rounds: int) -> None:
+        """Count `rounds` rounds that compiled code has played."""
+        self._t = self._t + rounds
+        self._live = self._t < self.horizon
+        self._phase = "pull" if self._live.any() else "over"
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
@@ -237,19 +268,24 @@ class Linear(Env):
 
 
 @jit
-def _charge(arm, features, theta, location, gap):  # type: ignore[no-untyped-def]
-    """Write the mean reward ⟨x, θ⟩ of each pull to `location`, and by how much it falls short of the best to `gap`."""
+def pay(x, theta, arm):  # type: ignore[no-untyped-def]
+    """Return the mean reward ⟨x, θ⟩ of `arm`, given features `x` ``(K, d)``, and its gap to the best arm."""
+    best, mean = -np.inf, 0.0
+    for k in range(x.shape[0]):
+        value = 0.0
+        for i in range(x.shape[1]):
+            value += x[k, i] * theta[i]
+        best = max(best, value)
+        if k == arm:
+            mean = value
+    return mean, best - mean
+
+
+@jit
+def _charge(arm, x, theta, location, gap):  # type: ignore[no-untyped-def]
     for r in range(arm.shape[0]):
         for a in range(arm.shape[1]):
-            best = -np.inf
-            for k in range(features.shape[2]):
-                mean = 0.0
-                for i in range(features.shape[3]):
-                    mean += features[r, a, k, i] * theta[r, i]
-                best = max(best, mean)
-                if k == arm[r, a]:
-                    location[r, a] = mean
-            gap[r, a] = best - location[r, a]
+            location[r, a], gap[r, a] = pay(x[r, a], theta[r], arm[r, a])
 
 
 @jit

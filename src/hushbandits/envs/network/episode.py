@@ -14,15 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Observation, Payload, Streams, Team, World, Wrapper
-from hushbandits.core.random.rewards import Bernoulli, ClippedGaussian, Constant, Gaussian, Law, Stable, Uniform
+from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.inbox import Mail, SlotInbox
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
 from hushbandits.envs.network.states import STATES, Changes
-
-#: Random numbers that do not depend on the arm, by law; `Bernoulli` compares them with the location, others add them.
-_SHIFTS: dict[type[Law], tuple[float, float]] = {ClippedGaussian: (0.0, 1.0)}
-_SHIFTS |= dict.fromkeys((Gaussian, Uniform, Constant, Stable), (-math.inf, math.inf))
+from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
 
 
 class NetworkTeam(Team):
@@ -176,7 +173,7 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)
-    fates, uniforms = _fates(env, desk.poster, rounds), _shifted(env.law, uniforms)
+    fates, uniforms = _fates(env, desk.poster, rounds), shifted(env.law, uniforms)
     desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
     env._played(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
@@ -184,7 +181,7 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
 
 def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
     stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
-    low, high = _SHIFTS.get(type(env.law), (0.0, 1.0))
+    low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
     return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
 
 
@@ -216,15 +213,7 @@ def _pays(env: CoopNetwork) -> bool:
     law = type(env.law)
     # The gaps of moving arms are computed for many rounds at once only if that needs no special function.
     plain = type(env.arms) is Arms and (law.mean is Law.mean or not env.arms.moving)
-    return plain and (law is Bernoulli or law in _SHIFTS)
-
-
-def _shifted(law: Law, u: Array) -> Array:
-    if type(law) is Bernoulli:
-        return u
-    if type(law) is ClippedGaussian:
-        law = Gaussian(law.sigma)
-    return law.quantile(u, np.array(0.0)) + np.zeros(u.shape)
+    return plain and compiles(env.law)
 
 
 def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:

@@ -1,0 +1,259 @@
+"""Agents of linear bandits that play by confidence ellipsoids and upload when a rule asks for it.
+
+An agent is a rule for uploads and the way in which it uses downloads.  The phases play one round at a time; an episode
+plays blocks of rounds in compiled code up to the next upload, with the same results, bit by bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hushbandits.core import Array, Inbox, Message, Requirements, Streams, Team, World, jit, probability, real
+from hushbandits.core.messages import Observation
+from hushbandits.envs.linear.env import Linear, pay
+from hushbandits.envs.linear.server import FIELDS, ServerInbox
+from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
+from hushbandits.estimators.ridge import Radius, Ridge, Sums, add, choose, radius_of, sum_up
+
+
+@jit
+def never(t, since, grown, threshold):  # type: ignore[no-untyped-def]
+    """Return False: the agent uploads nothing."""
+    return False
+
+
+@jit
+def grows(t, since, grown, threshold):  # type: ignore[no-untyped-def]
+    """Return whether ln det has grown by more than `threshold` since the last synchronisation."""
+    return grown > threshold
+
+
+class State(NamedTuple):
+    """What compiled rounds of a `LinearTeam` read and write."""
+
+    played: Any  # Books
+    data: Any  # Books
+    gram: Array
+    moment: Array
+    pulls: Array
+    base: Array
+    since: Array
+    radius: Radius
+    threshold: float
+
+
+class LinearTeam(Team):
+    """Base class of agents that play by confidence ellipsoids, each by a ridge regression of its own.
+
+    An agent plays by V and adds its pulls to sums that it has not uploaded.  It uploads them if `trigger` says so, and
+    sets V to λI plus the server's sums, and its own left, when these arrive.
+
+    Parameters
+    ----------
+    beta : float or None
+        β; by default the radius of theorem 2 of Abbasi-Yadkori et al. 2011, ``σ√(2 ln(1/δ) + d ln(1 + n/(dλ))) + √λ``
+        for n pulls in V and ‖θ‖ ≤ 1.
+    ridge : float
+        λ.
+    sigma, delta : float
+        σ and δ of the radius.
+
+    Attributes
+    ----------
+    played, data : Ridge
+        Regressions by which agents play, and with all that they know; one and the same unless `lags`.
+    unsent : Sums
+        What they have not uploaded.
+    base : (R, M)
+        ln det of λI plus what an agent shares with the server.
+    since : (R,) int
+        The round of the last download.
+    """
+
+    setting = "linear"
+    required_inbox: tuple[str, ...] = FIELDS
+    #: The rule of the server that the algorithm needs.
+    server: str = "broadcast"
+    #: Compiled rule ``(t, since, grown, threshold)`` → whether an agent uploads at the end of round t = 1, 2, ….
+    trigger: ClassVar[Callable[..., bool]] = grows
+    #: Whether an agent plays by its last download alone.
+    lags: ClassVar[bool] = False
+    unsent: Sums
+
+    def __init__(self, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05):
+        self.beta = None if beta is None else real("beta", beta, 0, closed="low")
+        self.ridge, self.sigma, self.delta = (
+            real("ridge", ridge, 0),
+            real("sigma", sigma, 0),
+            probability("delta", delta),
+        )
+
+    def requirements(self, settings: dict[str, object]) -> Requirements:
+        """Require the server's rule."""
+        return Requirements(env={"server": self.server})
+
+    def threshold(self, env: World) -> float:
+        """Return the number that `trigger` compares with."""
+        return math.inf
+
+    def ridges(self, runs: int, env: World) -> Ridge:
+        """Return empty regressions of all agents."""
+        return Ridge(runs, env.n_agents, env.n_features, self.ridge)
+
+    def reset(self, env: World, rng: Streams) -> None:
+        runs = len(rng)
+        self.env, self._runs = env, np.arange(runs)[:, None]
+        self.played = self.ridges(runs, env)
+        self.data = self.ridges(runs, env) if self.lags else self.played
+        self.unsent = Sums(runs, env.n_agents, env.n_features)
+        self.base, self.since = self.data.volume.copy(), np.zeros(runs, np.int64)
+        if self.beta is None:
+            tail = 2 * math.log(1 / self.delta)
+            self.radius = Radius(math.sqrt(self.ridge), self.sigma, tail, self.ridge)
+        else:
+            self.radius = Radius(self.beta, 0.0, 0.0, self.ridge)
+        self.state = State(
+            self.played.books, self.data.books, self.unsent.gram, self.unsent.moment, self.unsent.pulls,
+            self.base, self.since, self.radius, self.threshold(env),
+        )  # fmt: skip
+
+    def act(self, obs: Observation) -> Array:
+        self._t, self.who, features = obs.t + 1, obs.active_agents, self.env.features
+        arm = self.played.choose(self.who, features, self.radius)
+        self.x = picked(features, arm)
+        return arm
+
+    def compose(self, reward: Array) -> Message | None:
+        sent = np.empty(self.who.shape, bool)
+        loops(type(self).trigger).learn(self.state, self._t, self.who, self.x, reward, sent)
+        return self.upload(self.who, sent & ~self.env.pending[self._runs, self.who])
+
+    def upload(self, who: Array, sent: Array) -> Message:
+        """Return the message of the agents `who`, which empties the sums of those with `sent`."""
+        if self.server == "synchronize":
+            sent = np.repeat(sent.any(1, keepdims=True), sent.shape[1], 1)
+        r, a = sent.nonzero()
+        self.base[r, who[r, a]] = self.data.volume[r, who[r, a]]
+        return self.unsent.take(who, sent)
+
+    def receive(self, inbox: Inbox) -> None:
+        r, m, gram, moment, pulls = self.downloads(inbox)
+        own = self.unsent
+        self.data.refresh(r, m, gram, moment, pulls)
+        self.base[r, m] = self.data.volume[r, m]
+        self.since[r] = self._t[r]
+        if self.lags:
+            self.played.refresh(r, m, gram, moment, pulls)
+        left = own.pulls[r, m] > 0
+        r, m = r[left], m[left]
+        self.data.refresh(
+            r, m, gram[left] + own.gram[r, m], moment[left] + own.moment[r, m], pulls[left] + own.pulls[r, m]
+        )
+
+    @staticmethod
+    def downloads(inbox: Inbox) -> tuple[Array, Array, Array, Array, Array]:
+        """Return run and agent of each of n downloads, and the server's ``gram``, ``moment`` and ``pulls`` in it."""
+        assert isinstance(inbox, ServerInbox)
+        r, m = inbox.arrived[..., 0].nonzero()
+        gram, moment, pulls = map(inbox.arrivals, FIELDS)
+        return r, m, gram, moment, pulls
+
+    def episode(
+        self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
+    ) -> bool:
+        """Play every run in compiled code; return False if the env, a wrapper or an overridden phase prevents it."""
+        if not isinstance(env, Linear) or not self._compiles(env):
+            return False
+        for stop in (*stops, until):
+            goal = math.ceil(min(stop, until, env.horizon))
+            while (t := int(env._t[0])) < goal:
+                self._block(env, min(goal - t, max(1, _BLOCK // env._x[0].size)))
+            if look is not None:
+                look()
+        return True
+
+    def _compiles(self, env: Linear) -> bool:
+        plain = all(getattr(type(self), name) is getattr(LinearTeam, name) for name in ("act", "compose", "receive"))
+        return plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)
+
+    def _block(self, env: Linear, rounds: int) -> None:
+        """Play `rounds` rounds, in compiled code up to each upload."""
+        env._phase = "broken"  # until the rounds are over
+        x, who, u = env.ahead(rounds)
+        low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
+        shifts, features = shifted(env.law, u), env.contexts.seen(x)
+        sent, played = np.empty(who.shape[1:], bool), 0
+        t = int(env._t[0])
+        while played < rounds:
+            first = played
+            played = loops(type(self).trigger).rounds(
+                self.state, x, features, who, shifts, env.theta, env._regret, sent, t, first, rounds, low, high,
+                low == 0.0 and high == 1.0 and type(env.law) not in SHIFTS,
+            )  # fmt: skip
+            if sent.any():
+                self._t = np.full(len(sent), t + played)
+                inbox = env.served(self.upload(who[played - 1], sent), who[played - 1])
+                if inbox.arrived.any():
+                    self.receive(inbox)
+        env.passed(rounds)
+
+
+_BLOCK = 1 << 13  # features per run that are drawn ahead
+
+
+class Loops(NamedTuple):
+    """Compiled loops of a trigger: the end of phase 1, and rounds up to the next upload."""
+
+    learn: Callable[..., None]
+    rounds: Callable[..., int]
+
+
+@lru_cache
+def loops(trigger: Callable[..., bool]) -> Loops:
+    """Return the compiled loops of agents with the rule `trigger`."""
+
+    @jit
+    def learn_one(state, r, m, t, x, reward):  # type: ignore[no-untyped-def]
+        add(state.data, r, m, x, reward)
+        sum_up(state.gram, state.moment, state.pulls, r, m, x, reward)
+        return trigger(t, state.since[r], state.data.volume[r, m] - state.base[r, m], state.threshold)
+
+    @jit
+    def learn(state, t, who, x, reward, sent):  # type: ignore[no-untyped-def]
+        for r in range(who.shape[0]):
+            for a in range(who.shape[1]):
+                sent[r, a] = learn_one(state, r, who[r, a], t[r], x[r, a], reward[r, a])
+
+    @jit
+    def rounds(state, x, features, who, shifts, theta, regret, sent, t, first, last, low, high, coin):  # type: ignore[no-untyped-def]
+        for i in range(first, last):
+            asked = False
+            for r in range(who.shape[1]):
+                for a in range(who.shape[2]):
+                    m, seen = who[i, r, a], features[i, r, a]
+                    width = radius_of(state.radius, state.played.pulls[r, m], seen.shape[1])
+                    arm = choose(seen, state.played.inverse[r, m], state.played.theta[r, m], width)
+                    location, gap = pay(x[i, r, a], theta[r], arm)
+                    regret[r, m] += gap
+                    if coin:
+                        reward = 1.0 if shifts[i, r, a] < location else 0.0
+                    else:
+                        reward = min(max(location + shifts[i, r, a], low), high)
+                    sent[r, a] = learn_one(state, r, m, t + i + 1, seen[arm], reward)
+                    asked |= sent[r, a]
+            if asked:
+                return i + 1
+        return last
+
+    return Loops(learn, rounds)
+
+
+def picked(features: Array, arm: Array) -> Array:
+    """Return the features of the arms `arm`, ``(R, A, d)``."""
+    chosen: Array = np.take_along_axis(features, arm[:, :, None, None], 2)[:, :, 0]
+    return chosen
