@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Env, Field, Fields, Message, Metric, Payload, Streams, Wrapper, affordable, set_rows
+from hushbandits.core import Array, Env, Field, Fields, Message, Metric, Payload, Streams, affordable, set_rows
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import ACTIVATION, FEATURES, REWARD
 from hushbandits.core.random.rewards import Gaussian, Law
@@ -16,8 +17,9 @@ from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import choice, count, jit, real
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import RULES, Server, ServerInbox
+from hushbandits.envs.linear.server import RULES, Flood, Server, ServerInbox
 from hushbandits.envs.linear.task import LinearTask
+from hushbandits.envs.network.topology import placed
 
 #: The noise of He et al. 2022.
 NOISE = Gaussian(0.3)
@@ -50,7 +52,11 @@ class Linear(Env):
         γ and λ of the rule ``differences``.
     up_delay, down_delay : int
         Rounds that an upload and a download take; an agent that waits for an answer should upload nothing new.
-    wrappers, extra_fields, fields, runs
+    graph : str or networkx.Graph, optional
+        As in `CoopNetwork`: agents have no server, but flood their increments over this graph, an edge per round.
+    max_hops : int, optional
+        The most hops that an increment travels.
+    runs, **rest
         As in `Env`.
 
     Raises
@@ -62,7 +68,7 @@ class Linear(Env):
     -----
     Metrics: ``regret`` (R,) sum of ``max_k ⟨x_k, θ⟩ − ⟨x_a, θ⟩`` over pulls; ``agent_regret`` (R, M); ``messages``,
     transfers up and down, that is ``uploads`` + ``downloads``; ``numbers`` in them, d(d + 1)/2 + d each; ``syncs``,
-    rounds in which the server wrote to all agents.
+    rounds in which the server wrote to all agents.  On a graph, uploads count transmissions over edges.
 
     Examples
     --------
@@ -116,10 +122,10 @@ class Linear(Env):
         ridge: float = 1.0,
         up_delay: int = 0,
         down_delay: int = 0,
-        wrappers: Sequence[Wrapper] = (),
-        extra_fields: Fields | None = None,
-        fields: Fields | None = None,
+        graph: str | nx.Graph | None = None,
+        max_hops: int | None = None,
         runs: int = 1,
+        **rest: Any,
     ):
         self.horizon = count("horizon", horizon, 1, LONGEST)
         self.n_features = count("n_features", n_features, 1)
@@ -135,15 +141,19 @@ class Linear(Env):
         self.activity = choice("activity", activity, ACTIVITIES)
         self.server, self.growth = choice("server", server, RULES), real("growth", growth, 1, closed="low")
         self.ridge = real("ridge", ridge, 0)
-        self._server = Server(
-            self.server, self.growth, self.ridge, count("up_delay", up_delay, 0), count("down_delay", down_delay, 0)
-        )
+        delays = count("up_delay", up_delay, 0), count("down_delay", down_delay, 0)
+        if server == "differences" and any(delays):
+            raise ValueError(f"{up_delay=} and {down_delay=} must be 0 with server='differences', which may not answer")
+        self._server: Server | Flood = Server(self.server, self.growth, self.ridge, *delays)
+        if graph is not None:
+            if activity != "all" or any(delays):
+                raise ValueError(f"{graph=} needs activity='all' and no delays of a server, not {activity=}, {delays=}")
+            hops = None if max_hops is None else count("max_hops", max_hops, 1)
+            self._server = Flood(placed(graph, n_agents, hops, 1, "flood", "median"))
         acting = n_agents if activity == "all" else 1
         own = 8.0 * runs * (acting * n_arms * (2 * n_features + 2) + (2 * acting + n_agents) * (n_features + 1) ** 2)
         affordable(f"runs={runs} of n_agents={n_agents}, n_arms={n_arms}, n_features={n_features}", own)
-        super().__init__(
-            n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
-        )
+        super().__init__(n_agents=n_agents, n_arms=n_arms, runs=runs, **rest)
 
     @property
     def report(self) -> Fields:
@@ -223,8 +233,8 @@ class Linear(Env):
     def has_compiled_rounds(self) -> bool:
         """Return whether compiled code may play rounds: no wrapper, hook or delay, and all runs in the same round."""
         server, hooked = self._server, self._passing is not None
-        delays = server.up_delay + server.down_delay
-        return not (self.wrappers or hooked or delays) and self._phase == "pull" and bool((self._t == self._t[0]).all())
+        slow = server.rule == "flood" or server.up_delay + server.down_delay
+        return not (self.wrappers or hooked or slow) and self._phase == "pull" and bool((self._t == self._t[0]).all())
 
     def ahead(self, rounds: int) -> tuple[Array, Array, Array]:
         """Return features ``(rounds, R, A, K, d)``, acting agents and uniform samples of rewards of the next rounds."""

@@ -1,13 +1,16 @@
-"""The server of a star: it adds up what agents upload, and decides who downloads the sums."""
+"""Transport of uploads: by a server, which adds them up and decides who downloads the sums, or over a graph."""
 
 from __future__ import annotations
 
 import copy
 from collections import deque
+from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Payload, jit
+from hushbandits.core import Array, Field, Inbox, Payload, affordable, jit
+from hushbandits.envs.network.inbox import Ring, SlotInbox
+from hushbandits.envs.network.topology import Places
 
 #: When the server sends its sums to agents.
 RULES = {
@@ -20,19 +23,19 @@ FIELDS = ("gram", "moment", "pulls")
 
 
 class ServerInbox(Inbox):
-    """An inbox with one slot per agent, active or not: the server's sums at the time when it sent them.
+    """An inbox with one slot per agent, active or not, for sums of everything that has been uploaded.
 
     Parameters
     ----------
-    sums : dict of (R, …) arrays
-        The server's ``gram``, ``moment`` and ``pulls``.
+    sums : dict of (R, 1 or M, …) arrays
+        ``gram``, ``moment`` and ``pulls``, the same for all agents or one per agent.
     to : (R, M) bool
         Who receives them.
     """
 
     fields = FIELDS
 
-    def __init__(self, sums: dict[str, Array], to: Array):
+    def __init__(self, sums: Mapping[str, Array], to: Array):
         self._sums, self._to = sums, to
 
     @property
@@ -43,15 +46,17 @@ class ServerInbox(Inbox):
         return self.total(field)[:, :, None]
 
     def total(self, field: str, weight: str | None = None) -> Array:
-        """Return the server's sum of `field`, ``(R, M, …)``, and zeros for agents that receive nothing."""
+        """Return the sums of `field`, ``(R, M, …)``, and zeros for agents that receive nothing."""
         if weight is not None or field not in self._sums:
             return super().total(field, weight)
-        value = self._sums[field][:, None]
+        value = self._sums[field]
         return np.where(self._to.reshape(*self._to.shape, *(1,) * (value.ndim - 2)), value, np.zeros((), value.dtype))
 
     def arrivals(self, field: str) -> Array:
         """Return the values that arrived, ``(n, …)``, in the order of ``arrived[..., 0].nonzero()``."""
-        return self._sums[field][self._to.nonzero()[0]]
+        r, m = self._to.nonzero()
+        value = self._sums[field]
+        return value[r, m if value.shape[1] > 1 else 0]
 
 
 class Server:
@@ -76,11 +81,7 @@ class Server:
     def reset(self, runs: int, agents: int, d: int, rows: Array | None = None) -> None:
         """Start `runs` runs, or restart the runs `rows`."""
         if rows is None:
-            self.sums = {
-                "gram": np.zeros((runs, d, d)),
-                "moment": np.zeros((runs, d)),
-                "pulls": np.zeros(runs, np.int64),
-            }
+            self.sums = _zeros(runs, 1, d)
             #: (R, M) whether an agent waits for an answer.
             self.pending = np.zeros((runs, agents), bool)
             self.uploads, self.downloads, self.syncs = np.zeros((3, runs), np.int64)
@@ -134,10 +135,10 @@ class Server:
         self._volume[r, m] = np.linalg.slogdet(self.ridge * np.eye(d) + self._known[r, m])[1]
         rows = merged.nonzero()[0]
         volume = np.full(len(merged), -np.inf)
-        volume[rows] = np.linalg.slogdet(self.ridge * np.eye(d) + self.sums["gram"][rows])[1]
+        volume[rows] = np.linalg.slogdet(self.ridge * np.eye(d) + self.sums["gram"][rows, 0])[1]
         to = volume[:, None] > np.log(self.growth) + self._volume
         r, m = to.nonzero()
-        self._known[r, m], self._volume[r, m] = self.sums["gram"][r], volume[r]
+        self._known[r, m], self._volume[r, m] = self.sums["gram"][r, 0], volume[r]
         return to
 
     def _send(self, to: Array) -> ServerInbox:
@@ -154,6 +155,55 @@ class Server:
         return inbox
 
 
+class Flood:
+    """Transport that floods increments over a graph, so that every agent keeps sums of its own.
+
+    An agent adds each increment once, hop distance rounds after its upload, and its own at once.
+
+    Parameters
+    ----------
+    places : Places
+        The graph, and how many hops messages travel.
+    """
+
+    rule, up_delay, down_delay = "flood", 0, 0
+
+    def __init__(self, places: Places):
+        self._places = places
+
+    def reset(self, runs: int, agents: int, d: int, rows: Array | None = None) -> None:
+        """Start `runs` runs, or restart the runs `rows`."""
+        if rows is None:
+            self.sums, self.pending = _zeros(runs, agents, d), np.zeros((runs, agents), bool)
+            self.uploads, self.downloads, self.syncs = np.zeros((3, runs), np.int64)
+            fields = {"gram": Field((d, d)), "moment": Field((d,)), "pulls": Field(dtype="i8")}
+            affordable("the messages on their way", Ring.size(fields, self._places.slots.depth, runs, agents))
+            self._ring = Ring(fields, self._places.slots.depth, runs, agents)
+            return
+        self._ring.reset(rows)
+        for array in (*self.sums.values(), self.uploads):
+            array[rows] = 0
+
+    def serve(self, message: Payload, who: Array) -> ServerInbox:
+        """Send the increments on their way, and return the sums of the agents that have received any."""
+        self.uploads += np.vecdot(message["sent"], self._places.edges)
+        self._ring.post(message)
+        inbox, to = SlotInbox(self._ring, self._places.slots, 1), message["sent"].copy()
+        for name, held in self.sums.items():
+            came = inbox.total(name)
+            to |= came.any(tuple(range(2, came.ndim)))
+            held += came + np.where(message["sent"].reshape(*to.shape, *(1,) * (held.ndim - 2)), message[name], 0)
+        return ServerInbox(self.sums, to)
+
+
+def _zeros(runs: int, agents: int, d: int) -> dict[str, Array]:
+    return {
+        "gram": np.zeros((runs, agents, d, d)),
+        "moment": np.zeros((runs, agents, d)),
+        "pulls": np.zeros((runs, agents), np.int64),
+    }
+
+
 @jit
 def _merge(sent, who, gram, moment, pulls, grams, moments, counts, to):  # type: ignore[no-untyped-def]
     """Add uploads to the server's sums, mark their senders in `to`, and return which runs have an upload, ``(R,)``."""
@@ -165,9 +215,9 @@ def _merge(sent, who, gram, moment, pulls, grams, moments, counts, to):  # type:
             if not sent[r, a]:
                 continue
             merged[r] = to[r, who[r, a]] = True
-            counts[r] += pulls[r, a]
+            counts[r, 0] += pulls[r, a]
             for i in range(d):
-                moments[r, i] += moment[r, a, i]
+                moments[r, 0, i] += moment[r, a, i]
                 for j in range(d):
-                    grams[r, i, j] += gram[r, a, i, j]
+                    grams[r, 0, i, j] += gram[r, a, i, j]
     return merged
