@@ -31,6 +31,7 @@ SCRIPTS = (
     "outside",
     "losses",
     "same",
+    "linear",
 )
 
 _HELP = """\

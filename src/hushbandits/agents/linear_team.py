@@ -1,7 +1,7 @@
 """Agents of linear bandits that play by confidence ellipsoids and upload when a rule asks for it.
 
 An agent is a rule for uploads and the way in which it uses downloads.  The phases play one round at a time; an episode
-plays blocks of rounds in compiled code up to the next upload, with the same results, bit by bit.
+plays blocks of rounds in compiled code, with the same results, bit by bit.
 """
 
 from __future__ import annotations
@@ -13,12 +13,24 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, Team, World, jit, probability, real
+from hushbandits.core import (
+    Array,
+    Bernoulli,
+    Inbox,
+    Message,
+    Requirements,
+    Streams,
+    Team,
+    World,
+    jit,
+    probability,
+    real,
+)
 from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.env import Linear, pay
-from hushbandits.envs.linear.server import FIELDS, ServerInbox
+from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
-from hushbandits.estimators.ridge import Radius, Ridge, Sums, add, choose, radius_of, sum_up
+from hushbandits.estimators.ridge import Radius, Ridge, Sums, add, choose, radius_of, refresh, sum_up
 
 
 @jit
@@ -45,6 +57,7 @@ class State(NamedTuple):
     since: Array
     radius: Radius
     threshold: float
+    lags: bool
 
 
 class LinearTeam(Team):
@@ -119,7 +132,7 @@ class LinearTeam(Team):
             self.radius = Radius(self.beta, 0.0, 0.0, self.ridge)
         self.state = State(
             self.played.books, self.data.books, self.unsent.gram, self.unsent.moment, self.unsent.pulls,
-            self.base, self.since, self.radius, self.threshold(env),
+            self.base, self.since, self.radius, float(self.threshold(env)), self.lags,
         )  # fmt: skip
 
     def act(self, obs: Observation) -> Array:
@@ -142,18 +155,7 @@ class LinearTeam(Team):
         return self.unsent.take(who, sent)
 
     def receive(self, inbox: Inbox) -> None:
-        r, m, gram, moment, pulls = self.downloads(inbox)
-        own = self.unsent
-        self.data.refresh(r, m, gram, moment, pulls)
-        self.base[r, m] = self.data.volume[r, m]
-        self.since[r] = self._t[r]
-        if self.lags:
-            self.played.refresh(r, m, gram, moment, pulls)
-        left = own.pulls[r, m] > 0
-        r, m = r[left], m[left]
-        self.data.refresh(
-            r, m, gram[left] + own.gram[r, m], moment[left] + own.moment[r, m], pulls[left] + own.pulls[r, m]
-        )
+        _hear_all(self.state, self._t, *self.downloads(inbox))
 
     @staticmethod
     def downloads(inbox: Inbox) -> tuple[Array, Array, Array, Array, Array]:
@@ -182,35 +184,35 @@ class LinearTeam(Team):
         return plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)
 
     def _block(self, env: Linear, rounds: int) -> None:
-        """Play `rounds` rounds, in compiled code up to each upload."""
         env._phase = "broken"  # until the rounds are over
-        x, who, u = env.ahead(rounds)
+        t, (x, who, u) = int(env._t[0]), env.ahead(rounds)
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
-        shifts, features = shifted(env.law, u), env.contexts.seen(x)
-        sent, played = np.empty(who.shape[1:], bool), 0
-        t = int(env._t[0])
-        while played < rounds:
-            first = played
-            played = loops(type(self).trigger).rounds(
-                self.state, x, features, who, shifts, env.theta, env._regret, sent, t, first, rounds, low, high,
-                low == 0.0 and high == 1.0 and type(env.law) not in SHIFTS,
-            )  # fmt: skip
-            if sent.any():
-                self._t = np.full(len(sent), t + played)
-                inbox = env.served(self.upload(who[played - 1], sent), who[played - 1])
-                if inbox.arrived.any():
-                    self.receive(inbox)
+        pay = Payment(shifted(env.law, u), env.theta, env._regret, type(env.law) is Bernoulli, low, high)
+        loops(type(self).trigger).rounds(
+            self.state, env.books, x, env.contexts.seen(x), who, pay, t, self.server == "synchronize"
+        )
         env.passed(rounds)
 
 
 _BLOCK = 1 << 13  # features per run that are drawn ahead
 
 
+class Payment(NamedTuple):
+    """How compiled rounds pay: 1 if a shift is below the location (`coin`), else location + shift, clipped."""
+
+    shifts: Array  # (rounds, R, A)
+    theta: Array
+    regret: Array
+    coin: bool
+    low: float
+    high: float
+
+
 class Loops(NamedTuple):
-    """Compiled loops of a trigger: the end of phase 1, and rounds up to the next upload."""
+    """Compiled loops of agents with one trigger: the end of phase 1, and whole rounds."""
 
     learn: Callable[..., None]
-    rounds: Callable[..., int]
+    rounds: Callable[..., None]
 
 
 @lru_cache
@@ -230,27 +232,63 @@ def loops(trigger: Callable[..., bool]) -> Loops:
                 sent[r, a] = learn_one(state, r, who[r, a], t[r], x[r, a], reward[r, a])
 
     @jit
-    def rounds(state, x, features, who, shifts, theta, regret, sent, t, first, last, low, high, coin):  # type: ignore[no-untyped-def]
-        for i in range(first, last):
-            asked = False
+    def rounds(state, books, x, features, who, payment, t, together):  # type: ignore[no-untyped-def]
+        sent, to = np.empty(who.shape[2], np.bool_), np.empty(state.base.shape[1], np.bool_)
+        for i in range(len(x)):
             for r in range(who.shape[1]):
+                asked = False
                 for a in range(who.shape[2]):
                     m, seen = who[i, r, a], features[i, r, a]
                     width = radius_of(state.radius, state.played.pulls[r, m], seen.shape[1])
                     arm = choose(seen, state.played.inverse[r, m], state.played.theta[r, m], width)
-                    location, gap = pay(x[i, r, a], theta[r], arm)
-                    regret[r, m] += gap
-                    if coin:
-                        reward = 1.0 if shifts[i, r, a] < location else 0.0
+                    location, gap = pay(x[i, r, a], payment.theta[r], arm)
+                    payment.regret[r, m] += gap
+                    shift = payment.shifts[i, r, a]
+                    if payment.coin:
+                        reward = 1.0 if shift < location else 0.0
                     else:
-                        reward = min(max(location + shifts[i, r, a], low), high)
-                    sent[r, a] = learn_one(state, r, m, t + i + 1, seen[arm], reward)
-                    asked |= sent[r, a]
-            if asked:
-                return i + 1
-        return last
+                        reward = min(max(location + shift, payment.low), payment.high)
+                    sent[a] = learn_one(state, r, m, t + i + 1, seen[arm], reward)
+                    asked |= sent[a]
+                if asked:
+                    sent |= together
+                    _exchange(state, books, r, who[i, r], sent, to, t + i + 1)
 
     return Loops(learn, rounds)
+
+
+@jit
+def _exchange(state, books, r, who, sent, to, t):  # type: ignore[no-untyped-def]
+    """Play the second phase of run r: uploads, the server's answer, and downloads."""
+    books.counts[0, r] += sent.sum()
+    serve_run(books, r, who, sent, who, state.gram[r], state.moment[r], state.pulls[r], to)
+    for a in range(who.size):
+        if sent[a]:
+            m = who[a]
+            state.base[r, m] = state.data.volume[r, m]
+            state.gram[r, m], state.moment[r, m], state.pulls[r, m] = 0.0, 0.0, 0
+    for m in range(to.size):
+        if to[m]:
+            _hear(state, t, r, m, books.gram[r, 0], books.moment[r, 0], books.pulls[r, 0])
+
+
+@jit
+def _hear(state, t, r, m, gram, moment, pulls):  # type: ignore[no-untyped-def]
+    """Take over the server's sums for agent m of run r, at the end of round t."""
+    ridge = state.radius.ridge
+    refresh(state.data, r, m, gram, moment, pulls, ridge)
+    state.base[r, m], state.since[r] = state.data.volume[r, m], t
+    if state.lags:
+        refresh(state.played, r, m, gram, moment, pulls, ridge)
+    if state.pulls[r, m] > 0:
+        own = state.gram[r, m], state.moment[r, m]
+        refresh(state.data, r, m, gram + own[0], moment + own[1], pulls + state.pulls[r, m], ridge)
+
+
+@jit
+def _hear_all(state, t, run, agent, gram, moment, pulls):  # type: ignore[no-untyped-def]
+    for n in range(len(run)):
+        _hear(state, t[run[n]], run[n], agent[n], gram[n], moment[n], pulls[n])
 
 
 def picked(features: Array, arm: Array) -> Array:

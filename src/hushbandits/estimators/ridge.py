@@ -64,7 +64,7 @@ class Ridge:
 
     def refresh(self, run: Array, learner: Array, gram: Array, moment: Array, pulls: Array) -> None:
         """Set the regressions of n learners to λI + `gram`, ``(n, d, d)``, `moment` ``(n, d)`` and `pulls` ``(n,)``."""
-        _refresh(run, learner, gram, moment, pulls, self.ridge, self.books)
+        _refresh_all(run, learner, gram, moment, pulls, self.ridge, self.books)
 
     def predict(self, features: Array) -> tuple[Array, Array]:
         """Return ``x·θ̂`` and ``‖x‖`` in the norm of V⁻¹, each ``(R, M, K)``, of `features` ``(R, M, K, d)``."""
@@ -209,19 +209,24 @@ def sum_up(gram, moment, pulls, r, m, x, reward):  # type: ignore[no-untyped-def
 
 
 @jit
-def _refresh(run, learner, gram, moment, pulls, ridge, books):  # type: ignore[no-untyped-def]
-    d = moment.shape[1]
+def refresh(books, r, m, gram, moment, pulls, ridge):  # type: ignore[no-untyped-def]
+    """Set the regression of learner m in run r to λI + `gram`, `moment` and `pulls`."""
+    d = moment.size
+    v = gram + ridge * np.eye(d)
+    books.volume[r, m] = np.linalg.slogdet(v)[1]
+    books.inverse[r, m] = np.linalg.inv(v)
+    books.moment[r, m], books.pulls[r, m] = moment, pulls
+    theta, inverse = books.theta[r, m], books.inverse[r, m]
+    theta[:] = 0.0
+    for j in range(d):
+        for i in range(d):
+            theta[i] += inverse[j, i] * moment[j]
+
+
+@jit
+def _refresh_all(run, learner, gram, moment, pulls, ridge, books):  # type: ignore[no-untyped-def]
     for n in range(len(run)):
-        r, m = run[n], learner[n]
-        v = gram[n] + ridge * np.eye(d)
-        books.volume[r, m] = np.linalg.slogdet(v)[1]
-        books.inverse[r, m] = np.linalg.inv(v)
-        books.moment[r, m], books.pulls[r, m] = moment[n], pulls[n]
-        theta, inverse = books.theta[r, m], books.inverse[r, m]
-        theta[:] = 0.0
-        for j in range(d):
-            for i in range(d):
-                theta[i] += inverse[j, i] * moment[n, j]
+        refresh(books, run[n], learner[n], gram[n], moment[n], pulls[n], ridge)
 
 
 @jit

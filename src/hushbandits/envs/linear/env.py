@@ -17,7 +17,7 @@ from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import choice, count, jit, real
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import RULES, Flood, Server, ServerInbox
+from hushbandits.envs.linear.server import RULES, Books, Flood, Server, ServerInbox
 from hushbandits.envs.linear.task import LinearTask
 from hushbandits.envs.network.topology import placed
 
@@ -243,9 +243,11 @@ class Linear(Env):
         self._x, self._who = x[-1], who[-1]
         return x[:-1], who[:-1], self._uniforms.rows(rounds)
 
-    def served(self, message: Message, who: Array) -> ServerInbox:
-        """Return the downloads after a round with the `message` of the agents `who`."""
-        return self._server.serve(self.message_class(message), who)
+    @property
+    def books(self) -> Books:
+        """Return the arrays of the server."""
+        assert isinstance(self._server, Server)
+        return self._server.books
 
     def passed(self, rounds: int) -> None:
         """Count `rounds` rounds that compiled code has played."""

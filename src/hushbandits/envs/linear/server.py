@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,7 @@ RULES = {
     "differences": "to each agent for which the determinant of the sums has grown by a factor",
 }
 FIELDS = ("gram", "moment", "pulls")
+_ANSWER, _DIFFERENCES = (index for index, rule in enumerate(RULES) if rule in ("answer", "differences"))
 
 
 class ServerInbox(Inbox):
@@ -59,6 +62,20 @@ class ServerInbox(Inbox):
         return value[r, m if value.shape[1] > 1 else 0]
 
 
+class Books(NamedTuple):
+    """The arrays of a `Server`, as compiled code takes them."""
+
+    gram: Array
+    moment: Array
+    pulls: Array
+    known: Array  # (R, M, d, d) what an agent has uploaded and downloaded, by the rule "differences"
+    volume: Array  # (R, M) ln det of λI plus that
+    counts: Array  # (3, R) uploads, downloads and synchronisations
+    rule: int
+    growth: float
+    ridge: float
+
+
 class Server:
     """Server of R runs, which adds up uploads and answers by one of the `RULES`.
 
@@ -84,68 +101,38 @@ class Server:
             self.sums = _zeros(runs, 1, d)
             #: (R, M) whether an agent waits for an answer.
             self.pending = np.zeros((runs, agents), bool)
-            self.uploads, self.downloads, self.syncs = np.zeros((3, runs), np.int64)
             self._coming: deque[tuple[Payload, Array]] = deque()
             self._going: deque[ServerInbox] = deque()
-            if self.rule == "differences":
-                self._known = np.zeros((runs, agents, d, d))
-                self._volume = np.full((runs, agents), d * np.log(self.ridge))
+            kept = agents if self.rule == "differences" else 0
+            known, volume = np.zeros((runs, kept, d, d)), np.full((runs, kept), d * np.log(self.ridge))
+            counts = np.zeros((3, runs), np.int64)
+            rule = [*RULES].index(self.rule)
+            sums = (self.sums[name] for name in FIELDS)
+            self.books = Books(*sums, known, volume, counts, rule, self.growth, self.ridge)  # type: ignore[call-arg]
+            self.uploads, self.downloads, self.syncs = counts
             return
-        for array in (*self.sums.values(), self.pending, self.uploads, self.downloads, self.syncs):
+        for array in (*self.sums.values(), self.pending, self.uploads, self.downloads, self.syncs, self.books.known):
             array[rows] = 0
+        self.books.volume[rows] = d * np.log(self.ridge)
         for message, _ in self._coming:
             message["sent"][rows] = False
         for inbox in self._going:
             inbox._to[rows] = False
-        if self.rule == "differences":
-            self._known[rows], self._volume[rows] = 0.0, d * np.log(self.ridge)
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
         self.uploads += message["sent"].sum(1)
-        if self.up_delay:
-            self._wait(message["sent"], who)
-            self._coming.append((copy.deepcopy(message), who.copy()))
-            if len(self._coming) <= self.up_delay:
-                return self._send(np.zeros_like(self.pending))
-            message, who = self._coming.popleft()
-        elif self.down_delay:
-            self._wait(message["sent"], who)
+        if self.up_delay or self.down_delay:
+            r, a = message["sent"].nonzero()
+            self.pending[r, who[r, a]] = True
         to = np.zeros_like(self.pending)
-        merged = _merge(message["sent"], who, *(message[name] for name in FIELDS), *self.sums.values(), to)
-        if merged.any():
-            to = self._decide(to, merged, message, who)
-        return self._send(to)
-
-    def _wait(self, sent: Array, who: Array) -> None:
-        r, a = sent.nonzero()
-        self.pending[r, who[r, a]] = True
-
-    def _decide(self, uploaded: Array, merged: Array, message: Payload, who: Array) -> Array:
-        """Return which agents download, ``(R, M)``, given who has uploaded and in which runs anyone has."""
-        if self.rule == "answer":
-            return uploaded
-        if self.rule != "differences":
-            self.syncs += merged
-            return np.repeat(merged[:, None], uploaded.shape[1], 1)
-        d = self._known.shape[2]
-        r, a = message["sent"].nonzero()
-        m = who[r, a]
-        self._known[r, m] += message["gram"][r, a]
-        self._volume[r, m] = np.linalg.slogdet(self.ridge * np.eye(d) + self._known[r, m])[1]
-        rows = merged.nonzero()[0]
-        volume = np.full(len(merged), -np.inf)
-        volume[rows] = np.linalg.slogdet(self.ridge * np.eye(d) + self.sums["gram"][rows, 0])[1]
-        to = volume[:, None] > np.log(self.growth) + self._volume
-        r, m = to.nonzero()
-        self._known[r, m], self._volume[r, m] = self.sums["gram"][r, 0], volume[r]
-        return to
-
-    def _send(self, to: Array) -> ServerInbox:
-        self.downloads += to.sum(1)
+        if self.up_delay:
+            self._coming.append((copy.deepcopy(message), who.copy()))
+        if not self.up_delay or len(self._coming) > self.up_delay:
+            message, who = self._coming.popleft() if self.up_delay else (message, who)
+            _serve(self.books, message["sent"], who, *(message[name] for name in FIELDS), to)
         if not self.down_delay:
-            if self.up_delay:
-                self.pending &= ~to
+            self.pending &= ~to
             return ServerInbox(self.sums, to)
         self._going.append(ServerInbox({name: value.copy() for name, value in self.sums.items()}, to))
         if len(self._going) <= self.down_delay:
@@ -153,6 +140,49 @@ class Server:
         inbox = self._going.popleft()
         self.pending &= ~inbox._to
         return inbox
+
+
+@jit
+def serve_run(books, r, who, sent, at, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
+    """Add the uploads of run r to the server's sums, and mark in `to` ``(M,)`` who downloads.
+
+    Agent ``who[a]`` uploads row ``at[a]`` of `gram`, `moment` and `pulls` if ``sent[a]``.
+    """
+    to[:] = False
+    rule, any_sent, d = books.rule, False, moment.shape[1]
+    for a in range(sent.size):
+        if not sent[a]:
+            continue
+        n, m = at[a], who[a]
+        any_sent = to[m] = True
+        books.pulls[r, 0] += pulls[n]
+        for i in range(d):
+            books.moment[r, 0, i] += moment[n, i]
+            for j in range(d):
+                books.gram[r, 0, i, j] += gram[n, i, j]
+        if rule == _DIFFERENCES:
+            books.known[r, m] += gram[n]
+            books.volume[r, m] = np.linalg.slogdet(books.known[r, m] + books.ridge * np.eye(d))[1]
+    if not any_sent or rule == _ANSWER:
+        books.counts[1, r] += any_sent * to.sum()
+        return
+    if rule == _DIFFERENCES:
+        volume = np.linalg.slogdet(books.gram[r, 0] + books.ridge * np.eye(d))[1]
+        for m in range(to.size):
+            to[m] = volume > math.log(books.growth) + books.volume[r, m]
+            if to[m]:
+                books.known[r, m], books.volume[r, m] = books.gram[r, 0], volume
+    else:
+        to[:] = True
+        books.counts[2, r] += 1
+    books.counts[1, r] += to.sum()
+
+
+@jit
+def _serve(books, sent, who, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
+    at = np.arange(who.shape[1])
+    for r in range(who.shape[0]):
+        serve_run(books, r, who[r], sent[r], at, gram[r], moment[r], pulls[r], to[r])
 
 
 class Flood:
@@ -202,22 +232,3 @@ def _zeros(runs: int, agents: int, d: int) -> dict[str, Array]:
         "moment": np.zeros((runs, agents, d)),
         "pulls": np.zeros((runs, agents), np.int64),
     }
-
-
-@jit
-def _merge(sent, who, gram, moment, pulls, grams, moments, counts, to):  # type: ignore[no-untyped-def]
-    """Add uploads to the server's sums, mark their senders in `to`, and return which runs have an upload, ``(R,)``."""
-    runs, agents = sent.shape
-    d = moment.shape[2]
-    merged = np.zeros(runs, np.bool_)
-    for r in range(runs):
-        for a in range(agents):
-            if not sent[r, a]:
-                continue
-            merged[r] = to[r, who[r, a]] = True
-            counts[r, 0] += pulls[r, a]
-            for i in range(d):
-                moments[r, 0, i] += moment[r, a, i]
-                for j in range(d):
-                    grams[r, 0, i, j] += gram[r, a, i, j]
-    return merged
