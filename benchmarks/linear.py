@@ -90,7 +90,7 @@ def by_hand(horizon=HORIZON, runs=RUNS):
     return np.array([game(cursors[r : r + 1], horizon) for r in range(runs)])
 
 
-def main(turns="10"):
+def main(turns="5"):
     team = hb.make_team("FedLinUCB")
     core = assemble("FedLinear-v0", team, runs=RUNS, env={"horizon": HORIZON})
     found = {}
@@ -103,13 +103,9 @@ def main(turns="10"):
 
     cost = least({"package": package, "loop": loop}, int(turns))
     final = found["package"]
-    for name, regret, messages in (
-        ("package", final["regret"], final["messages"]),
-        ("loop", *found["loop"].T),
-    ):
+    package = final["regret"], final["messages"]
+    for name, (regret, messages) in {"package": package, "loop": found["loop"].T}.items():
         error = 2 * regret.std(ddof=1) / math.sqrt(RUNS)
-        each = 1e9 * cost[name] / (RUNS * HORIZON)
-        print(
-            f"{name:<8} {each:>7,.0f} ns a pull, regret {regret.mean():.1f} ± {error:.1f}, messages {messages.mean():.1f}"
-        )
+        each, sent = 1e9 * cost[name] / (RUNS * HORIZON), messages.mean()
+        print(f"{name:<8} {each:>7,.0f} ns a pull, regret {regret.mean():.1f} ± {error:.1f}, messages {sent:.1f}")
     print(f"ratio {cost['package'] / cost['loop']:.2f}")

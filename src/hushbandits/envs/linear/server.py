@@ -107,8 +107,8 @@ class Server:
             known, volume = np.zeros((runs, kept, d, d)), np.full((runs, kept), d * np.log(self.ridge))
             counts = np.zeros((3, runs), np.int64)
             rule = [*RULES].index(self.rule)
-            sums = (self.sums[name] for name in FIELDS)
-            self.books = Books(*sums, known, volume, counts, rule, self.growth, self.ridge)  # type: ignore[call-arg]
+            gram, moment, pulls = self.sums.values()
+            self.books = Books(gram, moment, pulls, known, volume, counts, rule, self.growth, self.ridge)
             self.uploads, self.downloads, self.syncs = counts
             return
         for array in (*self.sums.values(), self.pending, self.uploads, self.downloads, self.syncs, self.books.known):
