@@ -112,7 +112,7 @@ class SpherePlusOne(ContextLaw):
 class Pool(ContextLaw):
     """K different vectors of a run's pool in every round (the experiments of Li & Wang 2022).
 
-    Coordinate i of d, counted from 0, is N(0, (d − i)/d); vectors and θ are normalised.
+    Coordinate i of d, counted from 0, is N(0, (d − i)/d), and vectors are normalised.  θ is uniform on the unit sphere.
 
     Parameters
     ----------
@@ -127,17 +127,10 @@ class Pool(ContextLaw):
         if count("size", self.size, 1) < n_arms:
             raise ValueError(f"n_arms={n_arms} must be at most {self.size}, the vectors of {self}")
 
-    def _scaled(self, u: Array) -> Array:
-        d = u.shape[-1]
-        return unit(normal(u) * np.sqrt(np.arange(d, 0, -1) / d))
-
-    def draw_theta(self, rng: Streams, n_features: int) -> Array:
-        """Return a unit vector for each run, of the law of the pool."""
-        return self._scaled(rng.uniforms(0, (n_features,), THETA))
-
     def draw_pool(self, rng: Streams, n_features: int) -> Array:
         """Return the unit vectors of each run's pool, ``(R, N, d)``."""
-        return self._scaled(rng.uniforms(0, (self.size, n_features), POOL))
+        u = rng.uniforms(0, (self.size, n_features), POOL)
+        return unit(normal(u) * np.sqrt(np.arange(n_features, 0, -1) / n_features))
 
     def samples(self, n_arms: int, n_features: int) -> int:
         return n_arms
@@ -191,10 +184,6 @@ class FeatureFile(Pool):
                 f"contexts={self.path!r} holds {rows} vectors of {d} numbers, but n_arms={n_arms} and "
                 f"n_features={n_features}"
             )
-
-    def draw_theta(self, rng: Streams, n_features: int) -> Array:
-        """Return a vector uniform on the unit sphere for each run."""
-        return ContextLaw.draw_theta(self, rng, n_features)
 
     def draw_pool(self, rng: Streams, n_features: int) -> Array:
         """Return the vectors of the file for each run, ``(R, N, d)``."""
