@@ -13,19 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import (
-    Array,
-    Bernoulli,
-    Inbox,
-    Message,
-    Requirements,
-    Streams,
-    Team,
-    World,
-    jit,
-    probability,
-    real,
-)
+from hushbandits.core import Array, Bernoulli, Inbox, Message, Requirements, Streams, Team, World, jit, real
 from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.env import Linear, pay
 from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
@@ -100,11 +88,8 @@ class LinearTeam(Team):
 
     def __init__(self, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05):
         self.beta = None if beta is None else real("beta", beta, 0, closed="low")
-        self.ridge, self.sigma, self.delta = (
-            real("ridge", ridge, 0),
-            real("sigma", sigma, 0),
-            probability("delta", delta),
-        )
+        self.ridge, self.sigma = real("ridge", ridge, 0), real("sigma", sigma, 0)
+        self.delta = real("delta", delta, 0, 1)
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require the server's rule."""

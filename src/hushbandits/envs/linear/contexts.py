@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from hushbandits.core import Array, Streams, count, jit, shown
+from hushbandits.core import Array, Streams, count, jit, reals, shown
 from hushbandits.core.random.names import POOL, THETA
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
@@ -159,11 +160,17 @@ class FeatureFile(Pool):
             if self.path.endswith(".npy"):
                 found = np.load(self.path, allow_pickle=False)
             else:
-                found = np.loadtxt(self.path, delimiter="," if self.path.endswith(".csv") else None, ndmin=2)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # an empty file
+                    found = np.loadtxt(self.path, delimiter="," if self.path.endswith(".csv") else None, ndmin=2)
+            found = reals("vectors", found)
         except (OSError, ValueError) as error:
             raise ValueError(f"contexts={self.path!r} must be a file with one vector per row: {error}") from None
-        if found.ndim != 2 or not found.size or not np.isfinite(found := np.asarray(found, float)).all():
-            raise ValueError(f"contexts={self.path!r} must hold finite numbers of shape (N, d), not {found}")
+        if found.ndim != 2 or not found.size:
+            raise ValueError(f"contexts={self.path!r} must hold vectors in shape (N, d), not {found.shape}")
+        for row, vector in enumerate(found):
+            if not np.isfinite(vector).all():
+                raise ValueError(f"contexts={self.path!r} must hold finite numbers, but row {row} is {shown(vector)}")
         return found
 
     @cached_property

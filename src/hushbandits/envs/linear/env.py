@@ -129,7 +129,7 @@ class Linear(Env):
     ):
         self.horizon = count("horizon", horizon, 1, LONGEST)
         self.n_features = count("n_features", n_features, 1)
-        n_agents, n_arms, runs = count("n_agents", n_agents, 1), count("n_arms", n_arms, 1), count("runs", runs, 1)
+        n_agents, n_arms, runs = count("n_agents", n_agents, 1), count("n_arms", n_arms, 2), count("runs", runs, 1)
         self.contexts, self.law = make_contexts(contexts), make_law(rewards)
         self.contexts.check(n_arms, n_features)
         (low, high), (least, most) = self.contexts.means, self.law.locations
