@@ -187,7 +187,7 @@ class Linear(Env):
     def _turned(self, turn: Array) -> Array:
         """Return the agents that act in rounds with the uniform samples `turn`, one more axis."""
         if self.activity == "all":
-            return np.broadcast_to(np.arange(self.n_agents), (*turn.shape, self.n_agents))
+            return np.tile(np.arange(self.n_agents), (*turn.shape, 1))
         if self.activity == "one":
             return (turn[..., None] * self.n_agents).astype(np.int64)
         shares = np.cumsum(1.0 / np.arange(1, self.n_agents + 1))
