@@ -54,7 +54,11 @@ class LinearTask(RLTask):
 
     def _codings(self) -> dict[str, Coding]:
         arm = self.unmasked(spaces.Discrete(self.core.n_arms))
-        return {"discrete": arm, "native": arm}
+        several = Coding(spaces.MultiDiscrete([self.core.n_arms]), self._first, self._all)
+        return {"discrete": arm, "multidiscrete": several, "native": arm}
+
+    def _first(self, action: Array) -> Array:
+        return action[..., 0]
 
     def _start(self, rows: slice | Array) -> None:
         core, (runs, agents) = self.core, self._seats.shape
@@ -79,23 +83,21 @@ class LinearTask(RLTask):
 
     def arms(self, action: Array) -> Array:
         """Return the arms of the active agents, ``(R, A)``."""
-        self._x = self.core.features
-        self._who = self.obs.active_agents
-        self.arm = np.ascontiguousarray(action[self._runs, self._who], np.int64)
+        self.arm = np.ascontiguousarray(action[self._runs, self.obs.active_agents], np.int64)
         return self.arm
 
     def pulled(self, obs: Observation) -> None:
         """Add the pulls of runs that go on to the statistics."""
         assert self.arm is not None
         assert obs.reward is not None
-        self.pulls[self._runs, self._who, self.arm] += obs.running[:, None]
-        x = np.take_along_axis(self._x, self.arm[..., None, None], 2)[:, :, 0]
-        self.own.add(self._who, x * obs.running[:, None, None], obs.reward)
+        self.pulls[self._runs, obs.active_agents, self.arm] += obs.running[:, None]
+        x = np.take_along_axis(self.core.features, self.arm[..., None, None], 2)[:, :, 0]
+        self.own.add(obs.active_agents, x * obs.running[:, None, None], obs.reward)
 
     def earned(self, before: Observation) -> Array:
         """Return the active agents' rewards, and 0 for others, ``(R, M)``."""
         reward = np.zeros(self._seats.shape)
-        reward[self._runs, self._who] = self.obs.reward
+        reward[self._runs, before.active_agents] = self.obs.reward
         return reward
 
     def heard(self, obs: Observation) -> None:
