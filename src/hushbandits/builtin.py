@@ -80,7 +80,9 @@ ENVS = {
     "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
     "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
     "DistDP-Train-v0": _sum(n_arms=3, horizon=2_000),
-    "FedLinear-Train-v0": _at(_LINEAR, activity="all", n_agents=4, n_arms=5, n_features=5, horizon=200),
+    "FedLinear-Train-v0": _at(
+        _LINEAR, activity="all", n_agents=4, n_arms=5, n_features=5, horizon=200, contexts="pool"
+    ),
     # The same, hard to learn: far neighbours, lost reports, votes of the many or of those who seldom act, lost users.
     "DPMASE-Train-Wide-v0": _at(_EXPLORATION, n_arms=10, n_agents=8, threshold=3, horizon=1_000, **_DRAWN),
     "DPMASE-Train-Uneven-v0": _at(
