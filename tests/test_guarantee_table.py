@@ -21,6 +21,7 @@ PARAMS = {  # short, so that a table is cheap
     "exploration": {"n_agents": 32, "horizon": 200},
     "network": {"n_agents": 4, "horizon": 60},
     "feedback": {"horizon": 400},
+    "linear": {"n_agents": 4, "horizon": 60},
 }
 WRAPPERS = [
     [],

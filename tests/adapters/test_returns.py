@@ -88,7 +88,8 @@ def test_the_best_arm_is_nobodys_by_its_index():
 def test_ids_for_training_are_short_drawn_and_can_be_won(id):
     core = learners_core(id, 8, (), None, {})
     core.reset(0)
-    assert len(np.unique(core.means.round(9), axis=0)) == 8
+    drawn = core.theta if core.setting == "linear" else core.means
+    assert len(np.unique(drawn.round(9), axis=0)) == 8
     assert core.horizon <= 5000
     if core.setting == "exploration":
         assert core.votes_needed <= core.n_agents

@@ -30,6 +30,7 @@ SMALL = {
     "exploration": {"n_agents": 64, "horizon": 40},
     "network": {"n_agents": 4, "horizon": 12},
     "feedback": {"horizon": 300},
+    "linear": {"horizon": 60},
 }
 
 

@@ -25,6 +25,7 @@ PLAYS = {
     "FederatedNetwork-v0": ("Fed1-UCB", {"n_agents": 4, "horizon": 30}),
     "DistDP-v0": ("Dist-DP-SE", {"horizon": 2000}),
     "LTR-v0": ("Dist-DP-SE", {"horizon": 2000}),
+    "FedLinear-v0": ("FedLinUCB", {"n_agents": 4, "horizon": 300}),
     "CoopNetwork-Train-v0": ("PPO-CoopNetwork", {}),
 }
 

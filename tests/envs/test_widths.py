@@ -40,6 +40,8 @@ def sized(home, size):
     """A home of another size; a duel has as many arms as preferences, and a file as many as rows."""
     n_arms, n_agents, horizon = size
     env = {**home.env, "n_agents": n_agents, "horizon": horizon}
+    if home.env_id.startswith("FedLinear"):
+        return home._replace(env={**env, "n_arms": n_arms, "contexts": "cube"})
     if not home.env_id.startswith(("Dueling", "LTR")):
         env |= {"n_arms": n_arms, "means": [0.9] + [0.1] * (n_arms - 1)}
     if "Grid" in home.env_id:  # these sizes are not square

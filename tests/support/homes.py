@@ -52,6 +52,7 @@ FEW = {"n_agents": 5, "means": [0.3, 0.9, 0.1], "horizon": 600, "permute_arms": 
 USERS = {"horizon": 1500, "n_arms": 4, "permute_arms": True}
 EACH = {**USERS, "simulate_users": "individual"}
 TABLE = {"horizon": 1500, "permute_arms": True}
+LINEAR = {"n_agents": 4, "n_arms": 5, "n_features": 3, "horizon": 40}
 FAST = {"epsilon": 0.8, "beta": 0.3, "delta": 0.3}
 #: Parameters with which phases end, votes decide and SER4 resets within a few hundred rounds.
 SOON = {"epsilon": 0.9, "eta": 0.5, "delta": 0.25}
@@ -89,6 +90,13 @@ ELSEWHERE = [
     Home("CoopNetwork-v0", "CMP-UCB-leaders", {**NET, "graph": "star"}, {}, LOST),
     Home("ByzantineNetwork-v0", "Byzantine-UCB", DRAWN, {"epsilon": 0.05}),
     Home("PrivateNetwork-v0", "DP-UCB-INT", DRAWN),
+    Home("FedLinear-v0", "LinUCB", {**LINEAR, "contexts": "pool"}, {"beta": None}, LOST),
+    Home("FedLinear-v0", "LinUCB-alone", {**LINEAR, "activity": "ranked"}),
+    Home("FedLinear-v0", "LinTS", {**LINEAR, "contexts": "pool"}, {}, LOST),
+    Home("FedLinear-v0", "FedLinUCB", LINEAR, {"alpha": 0.1}),
+    Home("FedLinear-v0", "Async-LinUCB", LINEAR, {"gamma": 1.2}),
+    Home("FedLinear-All-v0", "DisLinUCB", {**LINEAR, "contexts": "sphere+1"}, {"threshold": 0.5}),
+    Home("FedLinear-All-v0", "Batch-LinUCB", {**LINEAR, "contexts": "pool"}, {"batch": 5}),
     Home("CoopNetwork-Train-v0", "PPO-CoopNetwork", {"horizon": 30}),
     Home("DPMASE-Train-v0", "MaskablePPO-DPMASE", {"horizon": 60}),
     Home("DistDP-Train-v0", "PPO-DistDP"),
@@ -210,6 +218,15 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "table": Home("LTR-v0", "Dist-CDP-SE", TABLE, {}, (Loss(0.1),)),
     "table, each": Home("LTR-v0", "DP-SE", {**TABLE, "simulate_users": "individual", "n_agents": 2}, {}, (Huber(0.1),)),
     "blocks": Home("DistDP-v0", "Random", {**USERS, "n_agents": 2, "rewards": "bernoulli"}),
+    # features
+    "linear, lossy": Home("FedLinear-v0", "FedLinUCB", LINEAR, {"alpha": 0.1, "beta": None}, LOST),
+    "linear, late": Home(
+        "FedLinear-All-v0", "DisLinUCB", {**LINEAR, "up_delay": 2, "down_delay": 1}, {"threshold": 0.5}
+    ),
+    "linear, coins": Home(
+        "FedLinear-All-v0", "FedLinUCB", {**LINEAR, "contexts": "sphere+1", "rewards": "bernoulli"}, {"alpha": 0.1}
+    ),
+    "linear, flood": Home("FedLinear-All-v0", "Batch-LinUCB", {**LINEAR, "graph": "path"}, {"batch": 3}),
     **{
         f"{agent} behind four, {users}": Home(
             "DistDP-v0", agent, {"horizon": 4000, "simulate_users": users}, {},
@@ -231,6 +248,8 @@ BY_PHASES = {
     "MaskablePPO-DPMASE",
     "ES-CoopNetwork",
     "ES-DPMASE",
+    "LinUCB",
+    "LinTS",
     "Random",
 }
 
@@ -239,6 +258,8 @@ def compiled(home):
     """Return whether its rounds are compiled: in networks and votes in which only random numbers affect reports."""
     if home.agent in STATES:
         return not home.wrappers and "edge_failure_prob" not in home.env
+    if takes(home.env_id, "contexts"):
+        return home.agent not in BY_PHASES and not home.wrappers and not {"graph", "up_delay"} & home.env.keys()
     by_draws = (isinstance(w, Loss) or (isinstance(w, Huber) and not w.relays) for w in home.wrappers)
     plain = all(by_draws) and "edge_failure_prob" not in home.env
     return plain and home.agent not in BY_PHASES and not takes(home.env_id, "simulate_users")

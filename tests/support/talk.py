@@ -24,7 +24,7 @@ def default_action(env):
     shape = env.active_agents.shape
     if env.setting == "exploration":
         return np.ones((*shape, env.n_arms), bool)
-    return np.zeros(shape, int) if env.setting == "network" else (np.zeros(shape, int), np.full(shape, 8))
+    return (np.zeros(shape, int), np.full(shape, 8)) if env.setting == "feedback" else np.zeros(shape, int)
 
 
 def mine(hook, value, **more):
