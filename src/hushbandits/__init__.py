@@ -1,7 +1,8 @@
 """Multi-agent bandits with private, delayed and corrupted feedback.
 
-Three settings (private exploration, cooperation over a delayed graph, privatized feedback) with wrappers for
-secure aggregation, shuffling, local noise, contamination and loss, and the papers' algorithms as reference agents.
+Four settings (private exploration, cooperation over a delayed graph, privatized feedback, linear contexts) with
+wrappers for secure aggregation, shuffling, local noise, contamination and loss, and the papers' algorithms as reference
+agents.
 
 >>> import hushbandits as hb
 >>> results = hb.evaluate("CoopNetwork-v0", "Multi-UCB", runs=2, env={"n_agents": 4, "horizon": 100})

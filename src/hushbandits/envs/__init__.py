@@ -1,1 +1,1 @@
-"""Envs of the three settings, one folder each: networks, private exploration and privatized feedback."""
+"""Envs of the settings, one folder each: networks, private exploration, privatized feedback and linear contexts."""
