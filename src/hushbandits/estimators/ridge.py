@@ -70,7 +70,7 @@ class Ridge:
 
     def predict(self, features: Array) -> tuple[Array, Array]:
         """Return ``x·θ̂`` and ``‖x‖`` in the norm of V⁻¹, each ``(R, M, K)``, of `features` ``(R, M, K, d)``."""
-        square = np.einsum("rmkd,rmde,rmke->rmk", features, self.inverse, features, optimize=True)
+        square = np.einsum("rmkd,rmkd->rmk", features @ self.inverse, features)
         return np.einsum("rmkd,rmd->rmk", features, self.theta), np.sqrt(np.maximum(square, 0.0))
 
     def add(self, who: Array, x: Array, reward: Array) -> None:
