@@ -45,9 +45,8 @@ def test_a_wrapper_looks_the_same_before_and_after(id, wrappers):
 @pytest.mark.parametrize("id", one_per_class(hb.list_envs()))
 def test_before_the_start_the_sentence_names_what_was_asked_for(id):
     core = hb.make_batched(id)
-    asked = ["t", "running", "active_agents", "features" if core.setting == "linear" else "means"] + ["recommendation"] * (
-        core.setting == "exploration"
-    )
+    asked = ["t", "running", "active_agents", "features" if core.setting == "linear" else "means"]
+    asked += ["recommendation"] * (core.setting == "exploration")
     for name in ("metrics", "standard_report", *asked):
         with pytest.raises(RuntimeError, match=rf"^{name} before the start: call reset\(seeds\) first$"):
             operator.methodcaller(name)(core)
