@@ -12,9 +12,10 @@ from hushbandits.core.world import World
 
 #: Below this δ, the ε of a run is not composed: the transform of the noise law has an absolute error of about 1e-14.
 RESOLVED = 1e-10
-#: What neighbouring inputs differ in: one reward; all rewards of one agent or user; nothing (two inputs that a secure
-#: function makes indistinguishable); or only described in words.
-ADJACENCIES = ("reward", "participant", "none", "unknown")
+#: What neighbouring inputs differ in: one reward; all rewards of one agent or user; what one user of one round brings,
+#: its contexts and its reward; nothing (two inputs that a secure function makes indistinguishable); or only described
+#: in words.
+ADJACENCIES = ("reward", "participant", "user", "none", "unknown")
 #: Assumptions of seeded noise, of noise in floating point, and of a seeded mean of rewards with Laplace noise.
 SIMULATED, IDEALISED = "seeded noise is a simulation", "idealised floating point"
 NOISED_MEAN = "rewards in [0, 1]", IDEALISED, SIMULATED
@@ -43,7 +44,8 @@ class Adjacency:
         In words.
     replaced : str
         What differs, as data, so that an audit can play it: ``"reward"``, one reward; ``"participant"``, all rewards
-        of one agent or user; ``"none"``, nothing that a mechanism would have to hide; ``"unknown"``.
+        of one agent or user; ``"user"``, the context set and the reward of one user of one round; ``"none"``, nothing
+        that a mechanism would have to hide; ``"unknown"``.
     low, high : float
         Range of the rewards that are replaced and put in.
     """

@@ -43,7 +43,7 @@ def sp800_226(guarantee: Guarantee) -> dict[str, tuple[str, str]]:
     g, unknown = guarantee, "" if guarantee.vetted else "not vetted: nothing says how its noise is drawn"
     said = [words for words in g.assumptions if words.startswith(IDEALISED)]
     trusted = "; ".join(words for words in g.assumptions if not words.startswith(_OF_CODE))
-    known, finite = g.adjacency.replaced in ("reward", "participant"), math.isfinite(g.epsilon)
+    known, finite = g.adjacency.replaced in ("reward", "participant", "user"), math.isfinite(g.epsilon)
     floats = (FAILS, said[0] if said else unknown) if said or unknown else (HOLDS, "integer arithmetic alone")
     entropy = (FAILS, unknown) if unknown else (HOLDS, "noise from the operating system's entropy")
     run = (HOLDS, g.run.words) if g.run and finite else (FAILS, "nothing adds up a participant's rewards in a run")
