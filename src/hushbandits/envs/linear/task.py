@@ -21,7 +21,8 @@ class LinearTask(RLTask):
     parts: ``features``, K·d numbers, 0 for agents that do not act; ``heard_mean`` and ``heard_width``.  ``own_mean``
     and ``own_width`` are x·θ̂ and ‖x‖ in the norm of V⁻¹ for each arm's features x, by a ridge regression (λ = 1) on the
     agent's own pulls; ``heard_…`` are those by the server's sums.  Widths are divided by the largest norm of features,
-    if that is above 1.  An agent's reward is that of its own pull.
+    if that is above 1.  An agent's reward is that of its own pull, or its mean by the server's sums where agents do not
+    see their rewards.
 
     Parameters
     ----------
@@ -89,15 +90,25 @@ class LinearTask(RLTask):
     def pulled(self, obs: Observation) -> None:
         """Add the pulls of runs that go on to the statistics."""
         assert self.arm is not None
-        assert obs.reward is not None
-        self.pulls[self._runs, obs.active_agents, self.arm] += obs.running[:, None]
-        x = np.take_along_axis(self.core.features, self.arm[..., None, None], 2)[:, :, 0]
-        self.own.add(obs.active_agents, x * obs.running[:, None, None], obs.reward)
+        self._who = obs.active_agents
+        self.pulls[self._runs, self._who, self.arm] += obs.running[:, None]
+        self._pulled = np.take_along_axis(self.core.features, self.arm[..., None, None], 2)[:, :, 0]
+        if obs.reward is not None:
+            self.own.add(self._who, self._pulled * obs.running[:, None, None], obs.reward)
 
     def earned(self, before: Observation) -> Array:
-        """Return the active agents' rewards, and 0 for others, ``(R, M)``."""
+        """Return the active agents' rewards, and 0 for others and where rewards are withheld, ``(R, M)``."""
         reward = np.zeros(self._seats.shape)
-        reward[self._runs, before.active_agents] = self.obs.reward
+        reward[self._runs, before.active_agents] = 0.0 if self.obs.reward is None else self.obs.reward
+        return reward
+
+    def answered(self) -> Array | None:
+        """Return the pull's mean by the server's sums as the reward if own rewards are withheld, else ``None``."""
+        if "reward" in self.core.own_reward_fields:
+            return None
+        reward = np.zeros(self._seats.shape)
+        theta = self.server.theta[self._runs, self._who]
+        reward[self._runs, self._who] = (self._pulled * theta).sum(2)
         return reward
 
     def heard(self, obs: Observation) -> None:
