@@ -19,6 +19,15 @@ _NETWORK = "envs.network.env:CoopNetwork"
 _FEEDBACK = "envs.feedback.env:Feedback"
 _LINEAR = "envs.linear.env:Linear"
 _ROUTINES = ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
+#: The experiments of Zhou & Chowdhury 2024 in small, with bounded rewards.
+_SILOS = {
+    "contexts": "sphere+1",
+    "rewards": "bernoulli",
+    "activity": "all",
+    "n_agents": 20,
+    "n_arms": 20,
+    "n_features": 5,
+}
 _TRAINED = Path(__file__).parent / "data" / "policies"
 _POLICIES = (
     "ES-CoopNetwork", "ES-DPMASE", "ES-DistDP", "ES-DistDP-Tight", "MaskablePPO-DPMASE", "PPO-CoopNetwork", "PPO-DistDP"
@@ -76,6 +85,7 @@ ENVS = {
     "LinearBandit-v0": _at(_LINEAR, n_agents=1),
     "FedLinear-v0": _at(_LINEAR),
     "FedLinear-All-v0": _at(_LINEAR, activity="all"),
+    "PrivateFedLinear-v0": _at(_LINEAR, "TreeGaussian", **_SILOS),
     # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
     "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
     "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
@@ -156,4 +166,5 @@ WRAPPERS = {
     **_in("wrappers.false_means", "FalseMeans"),
     **_in("wrappers.huber", "Huber"),
     **_in("wrappers.loss", "Loss", "VoteCorruption"),
+    **_in("wrappers.tree", "TreeGaussian"),
 }

@@ -1,0 +1,68 @@
+"""Tree aggregation with Gaussian noise: who is in how many partial sums, and what that costs.
+
+Batch k of K enters the partial sums (p-sums) at k, k + (k & −k), … ≤ K, where ``k & −k`` is the lowest set bit.  With
+a policy that is frozen within a batch, all that is sent is data plus Gaussian noise, so a user of batch k is protected
+as by one Gaussian mechanism with ``μ = Δ√c/σ``, for its c p-sums and the sensitivity Δ of one.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from hushbandits.core import integer
+from hushbandits.privacy.divergence import delta_at, epsilon_at, gaussian_profile, until
+
+
+def memberships(k: int, batches: int) -> int:
+    """Return the number of p-sums that hold batch k of 1..`batches`.
+
+    Examples
+    --------
+    >>> [memberships(k, 8) for k in range(1, 9)]
+    [4, 3, 3, 2, 3, 2, 2, 1]
+    """
+    integer("k", k, 1, batches)
+    found = 0
+    while k <= batches:
+        found, k = found + 1, k + (k & -k)
+    return found
+
+
+def sensitivity(spread: float = 1.0) -> float:
+    """Return Δ, the largest norm by which one user moves ``(Σ x xᵀ/spread, Σ r x)``, for ‖x‖ ≤ 1 and |r| ≤ 1.
+
+    Replacing (x, r) by (y, s) with c = |⟨x, y⟩| moves the two parts by at most ``2 − 2c²`` (squared Frobenius norm,
+    over spread²) and ``2 + 2c``; the sum is largest at ``c = min(1, spread²/2)``.
+
+    Examples
+    --------
+    >>> round(sensitivity() ** 2, 9)
+    4.5
+    """
+    c = min(1.0, spread**2 / 2)
+    return math.sqrt((2 - 2 * c * c) / spread**2 + 2 + 2 * c)
+
+
+@lru_cache(maxsize=256)
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """Return the largest μ such that a Gaussian mechanism with ``Δ/σ = μ`` is (ε, δ)-private.
+
+    Examples
+    --------
+    >>> round(delta_at(gaussian_profile(gaussian_mu(1.0, 1e-5)), 1.0), 9)
+    1e-05
+    """
+    return until(lambda mu: mu == 0 or delta_at(gaussian_profile(mu), epsilon) <= delta, 1.0, 1e4, 0.0, 1e-12)[0]
+
+
+@lru_cache(maxsize=256)
+def gaussian_costs(epsilon: float, delta: float, mu: float, depth: int) -> tuple[tuple[float, float], ...]:
+    """Return ε at δ, and δ at ε, of a user in c = 0 … `depth` p-sums, each of which costs μ."""
+    laws = [gaussian_profile(mu * math.sqrt(c)) for c in range(1, depth + 1)]
+    return ((0.0, 0.0), *((epsilon_at(law, delta), delta_at(law, epsilon)) for law in laws))
+
+
+def gaussian_together(mu: float, times: int, delta: float) -> float:
+    """Return ε at δ of `times` Gaussian mechanisms, each of which costs μ."""
+    return epsilon_at(gaussian_profile(mu * math.sqrt(times)), delta)

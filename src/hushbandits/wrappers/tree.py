@@ -1,0 +1,290 @@
+"""Tree aggregation of feature sums: releases of noisy partial sums, from which a server adds up its sums.
+
+Chan, Shi & Song 2011, "Private and Continual Release of Statistics", and Dwork, Naor, Pitassi & Rothblum 2010; on
+matrices: Shariff & Sheffet 2018.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from hushbandits.core import Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
+from hushbandits.core.guarantee import IDEALISED, SIMULATED, Adjacency, Guarantee, Run, invalid
+from hushbandits.core.utils import Array, choice, divisor, integer, real
+from hushbandits.envs.linear.contexts import normal
+from hushbandits.privacy.tree import gaussian_costs, gaussian_mu, gaussian_together, sensitivity
+
+#: The neighbours of a promise, and how it adds up.
+USER = Adjacency("one user of one round of one agent replaced: its context set and its reward", "user")
+ONCE = Run(1, "a user takes part in one round")
+#: What a promise stands on besides its law.
+FROZEN = "within a batch, agents act by what has been released and by the context at hand alone"
+_UNITS = "features of norm at most 1, rewards in [0, 1]"
+#: σ by its name, a function of ε, δ, the depth κ of the tree and the horizon T; and what multiplies it for x xᵀ.
+SCALES: dict[str, tuple[Callable[[float, float, int, int], float], float]] = {
+    "exact": (lambda e, d, k, t: sensitivity() * math.sqrt(k) / gaussian_mu(e, d), 1.0),
+    "zhou2024": (lambda e, d, k, t: math.sqrt(k * (math.log(1 / d) + e)) / e, 1.0),
+    "dubey2020": (lambda e, d, k, t: math.sqrt(80 * (1 + math.ceil(math.log(t)))) * math.log(10 / d) / e, 1.0),
+    "shariff2018": (lambda e, d, k, t: 8 * math.sqrt(1 + math.ceil(math.log2(t))) * math.log(4 / d) / e, math.sqrt(2)),
+}
+
+
+class Tree(Wrapper):
+    """Base class of wrappers that keep a tree of partial sums (p-sums), and release one p-sum with every batch.
+
+    Batch k, whose lowest set bit is i, closes the p-sum of the last 2^i batches.  What is released at k stands in the
+    server's sums for that of the last i releases, so the message holds the difference: the server adds.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        ε and δ for one user: the context set and the reward of one round of one agent.
+    batch : int or None
+        B: every agent releases when it has acted B times more.  ``None``: when agents send, which promises nothing.
+    own_feedback : str
+        ``"private"``: agents see none of their rewards, and their pulls enter the tree without them; ``"true"``: they
+        see their rewards and send their own sums, which promises nothing.
+    """
+
+    privacy_cost_metrics = ("epsilon", "delta")
+    metrics_spec: ClassVar[Mapping[str, Metric]] = {
+        "epsilon": Metric("ε spent on one user, at most", "amount"),
+        "delta": Metric("δ spent on one user, at most", "share"),
+    }
+    _open: Array  # (R, M, d, d + 1) sums of x xᵀ and of r x, not yet released
+    _turns: Array  # (R, M) rounds in which an agent has acted
+    _batches: Array  # (R, M) releases
+
+    def __init__(self, epsilon: float, delta: float, batch: int | None, own_feedback: str, *, name: str | None = None):
+        super().__init__(name=name)
+        self.epsilon, self.delta = divisor("epsilon", epsilon), real("delta", delta, 0, 1)
+        self.batch = None if batch is None else integer("batch", batch, 1)
+        self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
+        if batch is None and own_feedback == "private":
+            raise ValueError(
+                "batch=None needs own_feedback='true': agents that see no rewards cannot time their messages"
+            )
+
+    def message_fields(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("gram", "moment", "pulls"), fields)
+        #: K, the most releases of an agent, and κ, the most p-sums that hold one user.
+        self.batches = int(env.horizon) // (self.batch or 1)
+        self.depth = max(1, self.batches.bit_length())
+        self._plan(env)
+        return fields
+
+    def own_reward_field(self, fields: Fields, env: World) -> Fields:
+        return {k: f for k, f in fields.items() if k != "reward" or self.own_feedback == "true"}
+
+    @abstractmethod
+    def _plan(self, env: World) -> None:
+        """Work out the noise for the horizon and the sizes of `env`."""
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """Return the largest standard deviation of the noise in an entry of the server's sums."""
+
+    @abstractmethod
+    def _release(self, r: Array, m: Array, k: Array, sent: Array) -> Array:
+        """Return what batch `k` of agent `m` of run `r` adds to the server's sums, ``(n, d, d + 1)``."""
+
+    @abstractmethod
+    def _costs(self) -> tuple[tuple[float, float], ...]:
+        """Return ε at δ, and δ at ε, of a user in 0 … κ p-sums."""
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        shape, d = (len(rng), env.n_agents), env.n_features
+        counts = np.zeros((2, *shape), np.int64)
+        set_rows(self, rows, _open=np.zeros((*shape, d, d + 1)), _turns=counts[0], _batches=counts[1])
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Add the round's pulls to the open batches; release the p-sums of the batches that close."""
+        private, who = self.own_feedback == "private", env.active_agents
+        at = np.arange(len(who))[:, None], who
+        self._gather(_blocks(env._report() if private else message), message["sent"], at)
+        self._turns[at] += env.running[:, None]
+        sent, pulls = message["sent"], message["pulls"]
+        if private:
+            sent = (self._turns[at] % self.batch == 0) & env.running[:, None]
+            pulls = np.full(sent.shape, self.batch)
+        blocks = np.zeros((*sent.shape, *self._open.shape[2:]))
+        if sent.any():
+            r, a = sent.nonzero()
+            k = self._batches[r, who[r, a]] + 1
+            if k.max() > self.batches:
+                raise ValueError(f"{self.name} has noise for {self.batches} messages of an agent, not for {k.max()}")
+            self._batches[r, who[r, a]] = k
+            blocks[r, a] = self._release(r, who[r, a], k, sent)
+            self._open[r, who[r, a]] = 0.0
+        return message.with_fields(gram=blocks[..., :-1], moment=blocks[..., -1], pulls=pulls, sent=sent)
+
+    def _gather(self, blocks: Array, there: Array, at: tuple[Array, Array]) -> None:
+        """Add the sums `blocks` of the agents `at` to their open batches, where they are `there`."""
+        self._open[at] += blocks * there[..., None, None]
+
+    def metrics(self, env: World) -> dict[str, Array]:
+        spent = np.array(self._costs())[np.frexp(self._batches.max(1))[1]]
+        return {"epsilon": spent[:, 0].copy(), "delta": spent[:, 1].copy()}
+
+    def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = ()) -> Guarantee:
+        words = _UNITS, FROZEN, *words, IDEALISED, SIMULATED
+        return Guarantee(text, self.epsilon, self.delta, USER, view, words, source, run=ONCE, vetted=self.vetted)
+
+    def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
+        claims, reason = self.claimed_guarantees(env), self.void(env)
+        return tuple([invalid(claim, reason) for claim in claims]) if reason else claims
+
+    def void(self, env: World) -> str:
+        """Return why nothing is promised in `env`, or ``""``: all that decides it is looked at here."""
+        if self.batch is None:
+            return "agents time their messages by exact sums (batch=None), and an exact trigger is itself a release"
+        if self.own_feedback == "true":
+            return (
+                "agents see their exact rewards (own_feedback='true'): within a batch one reward steers later users' "
+                "arms, which are in the same message"
+            )
+        if env.contexts.norm > 1 + 1e-9:
+            return f"features of {env.contexts!r} have norms up to {env.contexts.norm:g}, and the noise is for 1"
+        return self._unlawful()
+
+    @abstractmethod
+    def _unlawful(self) -> str:
+        """Return why the noise does not bear out ε and δ, or ``""``."""
+
+
+class TreeGaussian(Tree):
+    """Wrapper with a tree of each agent, whose p-sums have independent Gaussian noise (local at the agents).
+
+    A p-sum is released as ``P = Σ (x xᵀ, r x) + (Z, z)`` with ``Z = (N + Nᵀ)/2``, and N, z iid N(0, σ²): Z is the
+    isotropic Gaussian of the Frobenius norm.
+
+    Parameters
+    ----------
+    epsilon, delta, batch, own_feedback
+        As in `Tree`.
+    sigma : float or str
+        σ: a number; ``"exact"``, the least one, ``√(4.5κ)/μ(ε, δ)``; or of released code: ``"zhou2024"``,
+        ``√(κ(ln(1/δ) + ε))/ε``; ``"dubey2020"``, ``√(80(1 + ⌈ln T⌉)) ln(10/δ)/ε``; ``"shariff2018"``,
+        ``8√(1 + ⌈log₂ T⌉) ln(4/δ)/ε``, and √2 times that for Z.
+    nodes : str
+        ``"fresh"``: noise of its own for each p-sum; ``"levels"``: no tree, but noise that is drawn when
+        ``1 + ⌈log₂ k⌉`` grows and stays in the sums, as in the code of Dubey & Pentland 2020: it promises nothing.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("PrivateFedLinear-v0", epsilon=1.0)
+    >>> [(g.epsilon, g.delta, g.invalid_reason) for g in env.guarantees()]
+    [(1.0, 1e-05, '')]
+    >>> hb.make_batched("PrivateFedLinear-v0", sigma=5.0).guarantees()[0].invalid_reason
+    'the law of its noise gives δ = 0.23 at ε = 1, not δ = 1e-05'
+    """
+
+    vetted = ("proof", "exact law", "audit", "dp-accounting")
+    _exact: Array  # (R, M, κ, d, d + 1) p-sums
+    _noisy: Array  # the same, as released
+    _stream: Uniforms
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        batch: int | None = 25,
+        own_feedback: str = "private",
+        sigma: float | str = "exact",
+        nodes: str = "fresh",
+        *,
+        name: str | None = None,
+    ):
+        super().__init__(epsilon, delta, batch, own_feedback, name=name)
+        self.sigma = choice("sigma", sigma, (*SCALES,)) if isinstance(sigma, str) else real("sigma", sigma, 0)
+        self.nodes = choice("nodes", nodes, ("fresh", "levels"))
+
+    def _plan(self, env: World) -> None:
+        self.senders = int(env.n_agents)
+        law, self.spread = SCALES.get(str(self.sigma), (None, 1.0))
+        #: σ of z, and σ·`spread` of Z.
+        self.scale = law(self.epsilon, self.delta, self.depth, int(env.horizon)) if law else float(self.sigma)
+
+    @property
+    def total(self) -> float:
+        """Return the standard deviation of the noise in an entry of the server's sums, at most, by σ: σ√(Mκ)."""
+        return self.scale * math.sqrt(self.senders * self.depth)
+
+    @property
+    def mu(self) -> float:
+        """Return ``Δ/σ``, what one p-sum costs a user."""
+        return sensitivity(self.spread) / self.scale
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        super().reset(env, rng, rows)
+        d, sums = env.n_features, np.zeros((2, len(rng), env.n_agents, self.depth, env.n_features, env.n_features + 1))
+        stream = rng.reader((env.active_agents.shape[1], d * (d + 3) // 2))
+        set_rows(self, rows, _exact=sums[0], _noisy=sums[1], _stream=stream)
+
+    def _release(self, r: Array, m: Array, k: Array, sent: Array) -> Array:
+        data, noise = self._open[r, m], self._noise(sent)
+        if self.nodes == "levels":
+            noise *= (((k - 1) & (k - 2)) == 0)[:, None, None]
+            return data + noise
+        level = np.frexp(k & -k)[1] - 1
+        below = (np.arange(self.depth) < level[:, None])[..., None, None]
+        data += (self._exact[r, m] * below).sum(1)
+        noise += data
+        known: Array = (self._noisy[r, m] * below).sum(1)
+        self._exact[r, m, level], self._noisy[r, m, level] = data, noise
+        return noise - known
+
+    def _noise(self, sent: Array) -> Array:
+        """Return the noise of the agents that send, ``(n, d, d + 1)``; a run in which nobody does draws nothing."""
+        d, runs = self._open.shape[2], np.flatnonzero(sent.any(1))
+        u = np.concatenate([self._stream.take(int(run), 1) for run in runs])[sent[runs]]
+        z, noise, (i, j) = self.scale * normal(u), np.empty((len(u), d, d + 1)), np.triu_indices(d)
+        noise[:, i, j] = noise[:, j, i] = z[:, d:] * self.spread * np.where(i == j, 1.0, math.sqrt(0.5))
+        noise[..., -1] = z[:, :d]
+        return noise
+
+    def _costs(self) -> tuple[tuple[float, float], ...]:
+        return gaussian_costs(self.epsilon, self.delta, self.mu, self.depth)
+
+    def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
+        text = f"p-sums of a tree over {self.batches:,} batches, each with noise of σ = {self.scale:.4g}"
+        source = "Dwork et al. 2010 and Chan et al. 2011 (tree); Balle & Wang 2018, theorem 8, at Δ² = 4.5 per p-sum"
+        claim = self._claim(text, "the server and all other agents: all messages of an agent", source)
+        return (replace(claim, exact=partial(gaussian_together, self.mu * math.sqrt(self.depth))),)
+
+    def _unlawful(self) -> str:
+        if self.nodes == "levels":
+            return "most messages carry no noise of their own (nodes='levels')"
+        found = self._costs()[-1][1]
+        if found <= self.delta * (1 + 1e-6):
+            return ""
+        return f"the law of its noise gives δ = {found:.4g} at ε = {self.epsilon:g}, not δ = {self.delta:g}"
+
+
+def _blocks(sums: Mapping[str, Array]) -> Array:
+    """Return ``gram`` and ``moment`` side by side, ``(R, A, d, d + 1)``."""
+    return np.concatenate([sums["gram"], sums["moment"][..., None]], 3)
+
+
+def tree_of(env: World) -> Tree:
+    """Return the tree among the wrappers of `env`; raise ``ValueError`` if there is none.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> tree_of(hb.make_batched("PrivateFedLinear-v0")).depth
+    9
+    """
+    found = next((wrapper for wrapper in env.wrappers if isinstance(wrapper, Tree)), None)
+    if found is None:
+        raise ValueError("the env needs a tree of noisy sums, such as wrappers=['TreeGaussian'] or PrivateFedLinear-v0")
+    return found
