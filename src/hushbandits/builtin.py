@@ -141,6 +141,9 @@ AGENTS = {
     **_in("agents.he2022", "FedLinUCB"),
     **_in("agents.li2022", "Async-LinUCB"),
     **_in("agents.wang2020", "DisLinUCB", "Batch-LinUCB"),
+    **_in("agents.zhou2024", "Private-FedLinUCB"),
+    **_in("agents.shariff2018", "LinUCB-JDP"),
+    **_in("agents.dubey2020_linear", "FedUCB"),
     **_in("agents.demirel2022", "Fed-MoM-UCB"),
     # Short rules of our own, for short runs.
     **_in("baselines.index_ts", "Index-TS"),

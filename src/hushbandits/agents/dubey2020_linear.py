@@ -1,0 +1,96 @@
+"""Dubey & Pentland 2020, "Differentially-Private Federated Linear Bandits": FedUCB.
+
+NeurIPS.  Agents synchronise when one of them has learned enough, as in DisLinUCB, and upload noisy sums.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.agents.shariff2018 import SHIFTS, shifted_width
+from hushbandits.agents.wang2020 import DisLinUCB
+from hushbandits.core import Array, Inbox, Requirements, Streams, World, flag
+from hushbandits.wrappers.tree import tree_of
+
+
+class FedUCB(DisLinUCB):
+    """Federated LinUCB with a tree over synchronisations (Dubey & Pentland 2020, algorithm 1).
+
+    An agent asks for a synchronisation by the trigger of `DisLinUCB`, on its exact sums; nothing is promised
+    therefore, whatever the noise.  Each upload is shifted by 2ΥI, as in `LinUCBJDP`, so that it is positive definite.
+
+    Parameters
+    ----------
+    as_released : bool
+        As in the authors' code: the noise of ``TreeGaussian(sigma="dubey2020", nodes="levels")``, and a shift of
+        ``2σ√(2 ln T)(4√d + 2 ln(200T))`` on every entry of the matrix, not on its diagonal.
+    threshold : float, optional
+        As in `DisLinUCB`.
+    alpha : float
+        The confidence of Υ.
+    ridge, sigma
+        As in `LinearTeam`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> result = hb.evaluate("PrivateFedLinear-v0", "FedUCB", runs=2, env={"horizon": 100})
+    >>> result.final("epsilon").tolist()
+    [inf, inf]
+    """
+
+    def __init__(
+        self,
+        as_released: bool = False,
+        threshold: float | None = None,
+        alpha: float = 0.01,
+        ridge: float = 1.0,
+        sigma: float = 0.5,
+    ):
+        super().__init__(threshold, None, ridge, sigma, alpha)
+        self.as_released, self.alpha = flag("as_released", as_released), alpha
+
+    def requirements(self, settings: dict[str, object]) -> Requirements:
+        """Require the server's rule, and of the env's tree that it takes sums whenever agents send them."""
+        asked = dict(super().requirements(settings).env)
+        if settings.get("mechanism") == "TreeGaussian":
+            asked |= {"own_feedback": "true", "batch": None}
+            asked |= {"sigma": "dubey2020", "nodes": "levels"} if self.as_released else {}
+        return Requirements(env=asked)
+
+    def validate_env(self, env: World) -> None:
+        """Raise ``ValueError`` unless the env has a tree that takes sums at any time."""
+        tree = tree_of(env)
+        if tree.batch is not None or tree.own_feedback != "true":
+            raise ValueError(f"{self.name} needs {tree.name}(batch=None, own_feedback='true')")
+
+    def reset(self, env: World, rng: Streams) -> None:
+        super().reset(env, rng)
+        self.tree, self._syncs = tree_of(env), np.zeros(len(rng), np.int64)
+        d, log = env.n_features, math.log(2 * env.horizon / self.alpha)
+        self.least = self.tree.total * SHIFTS["exact"](d, log)
+        if self.as_released:
+            far = 4 * math.sqrt(d) + 2 * math.log(200 * env.horizon)
+            self._shift = 2 * self.tree.total / math.sqrt(self.tree.depth) * math.sqrt(2 * math.log(env.horizon)) * far
+
+    def shifts(self, r: Array) -> Array:
+        """Return what the uploads of the runs `r` are shifted by in the server's sums, ``(n, d, d)``."""
+        d = self.env.n_features
+        if not self.as_released:
+            return np.broadcast_to(2 * self.least * np.eye(d), (len(r), d, d))
+        drawn = 1 + np.ceil(np.log2(np.maximum(self._syncs[r], 1)))
+        return (self._shift * drawn)[:, None, None] * np.ones((d, d))
+
+    def width(self, pulls: Array) -> Array:
+        d, horizon = self.env.n_features, self.env.horizon
+        return shifted_width(self.least, self.tree.total, pulls, d, horizon, self.alpha, self.sigma)
+
+    def receive(self, inbox: Inbox) -> None:
+        self._syncs += inbox.arrived[:, 0, 0]
+        super().receive(inbox)
+
+    def downloads(self, inbox: Inbox) -> tuple[Array, Array, Array, Array, Array]:  # type: ignore[override]
+        r, m, gram, moment, pulls = super().downloads(inbox)
+        return r, m, gram + self.shifts(r), moment, pulls

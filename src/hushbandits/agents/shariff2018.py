@@ -1,0 +1,75 @@
+"""Shariff & Sheffet 2018, "Differentially Private Contextual Linear Bandits": LinUCB under joint differential privacy.
+
+NeurIPS.  One agent plays by noisy sums, to which it adds a multiple of the identity so that they are positive definite.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hushbandits.agents.zhou2024 import PrivateFedLinUCB
+from hushbandits.core import Array, Requirements, World, choice
+
+#: What the two constants of the shift Υ/(σ√m) are, in d and the logarithm l = ln(2T/α).
+SHIFTS = {
+    "exact": lambda d, log: 2 * math.sqrt(d) + math.sqrt(2 * log),
+    "published": lambda d, log: math.sqrt(2) * (4 * math.sqrt(d) + 2 * log),
+}
+
+
+class LinUCBJDP(PrivateFedLinUCB):
+    """LinUCB with a tree over rounds: what all other users see hides one user's context set and reward.
+
+    ``V = S + noise + 2ΥI``.  The eigenvalues of the noise and the shift lie in [Υ, 3Υ] with probability 1 − α, and
+    ``β = R√(2 ln(2/α) + d ln(3 + t/(dΥ))) + √(3Υ) + γ`` with ``γ = σ√(m/Υ)(√d + √(2 ln(2T/α)))``.
+
+    Parameters
+    ----------
+    shift : str
+        ``"exact"``: ``Υ = σ√m(2√d + √(2 ln(2T/α)))``; ``"published"``: ``Υ = σ√(2m)(4√d + 2 ln(2T/α))``.
+    alpha, sigma
+        As in `PrivateFedLinUCB`.
+
+    Notes
+    -----
+    The noise is that of the env's `TreeGaussian`: the least one for ε and δ, or with ``sigma="shariff2018"`` the
+    paper's.  In joint privacy a user's own action may depend on its data.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> result = hb.evaluate("PrivateFedLinear-v0", "LinUCB-JDP", runs=2, env={"horizon": 200})
+    >>> result.final("uploads").tolist()
+    [200, 200]
+    """
+
+    def __init__(self, shift: str = "exact", alpha: float = 0.01, sigma: float = 0.5):
+        super().__init__("frozen", alpha, sigma)
+        self.shift = choice("shift", shift, SHIFTS)
+
+    def requirements(self, settings: dict[str, object]) -> Requirements:
+        """Require one agent, and a release in every round."""
+        asked = super().requirements(settings).env
+        return Requirements(env={**asked, "n_agents": 1, **({"batch": 1} if "own_feedback" in asked else {})})
+
+    def regularizer(self, env: World) -> float:
+        """Return 2Υ."""
+        log = math.log(2 * env.horizon / self.alpha)
+        return 2 * self.tree.total * SHIFTS[self.shift](env.n_features, log)
+
+    def width(self, pulls: Array) -> Array:
+        return shifted_width(
+            self.ridge / 2, self.tree.total, pulls, self.env.n_features, self.env.horizon, self.alpha, self.sigma
+        )
+
+
+def shifted_width(least: float, noise: float, pulls: Array, d: int, horizon: int, alpha: float, sigma: float) -> Array:
+    """Return β for `pulls` pulls and a regularizer with eigenvalues in [`least`, 3 · `least`] (proposition 11).
+
+    `noise` is the standard deviation of the noise in an entry of the sums, and `sigma` that of a reward.
+    """
+    known = sigma * np.sqrt(2 * math.log(2 / alpha) + d * np.log(3 + pulls / (d * least)))
+    gamma = noise / math.sqrt(least) * (math.sqrt(d) + math.sqrt(2 * math.log(2 * horizon / alpha)))
+    return known + math.sqrt(3 * least) + gamma
