@@ -67,7 +67,8 @@ class SecAgg(Passage, SecureFunction):
     Feedback: adds a block's messages up; a mechanism before it names the modulus, raw rewards are encoded on a
     fixed-point grid here.  Network: each receiver gets, of what arrives in a round, the pulls and reward sums per arm
     (codes one-hot in the arm, rewards rounded to the grid), so the inbox has a `tally` and nothing else.  Exploration:
-    the coordinator gets the votes per arm of a window of activations.  A cohort smaller than `min_cohort` reveals
+    the coordinator gets the votes per arm of a window of activations.  Linear: the server gets the sum of a round's
+    uploads, rounded to the grid.  A cohort smaller than `min_cohort` reveals
     nothing at all: in feedback its messages are lost, in exploration the window stays open, and in network, where a
     cohort is those who report one arm to one receiver in one round, the arm looks as if nobody had pulled it.
 
@@ -86,7 +87,8 @@ class SecAgg(Passage, SecureFunction):
     quantization_levels : int
         Fixed-point steps per unit reward where no mechanism has encoded rewards.
     bound : float
-        Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.
+        Network: the largest reported ``|reward|`` that the modulus makes room for; a larger one raises.  Linear: the
+        same of every entry of an upload.
     batch_window : int, optional
         Exploration only, and needed there: activations per sum.
     protocol : str, optional

@@ -57,7 +57,8 @@ class Shuffle(Mixed, Passage):
 
     Network: each receiver's arrivals of a round in a uniform order, without senders and delays (an agent that needs
     senders, such as QuACK, is refused).  Exploration: the votes of a window of activations, as counts per
-    arm.  Feedback: the messages of a block of users; a pool of like users is its own shuffle.
+    arm.  Linear: a round's uploads, without senders.  Feedback: the messages of a block of users; a pool of like users
+    is its own shuffle.
 
     By default the shuffler is an ideal functionality.  ``protocol="mixnet"`` sends every batch through mixes, all in
     this process; feedback needs ``simulate_users="individual"`` then, and in exploration every agent of a window sends

@@ -1,18 +1,102 @@
-"""Messages of a linear bandit: sums of feature products and of rewards."""
+"""Messages of a linear bandit, sums of feature products and of rewards, and channels that shuffle or sum them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from hushbandits.core import Array, Payload, Streams, Uniforms, World
+import numpy as np
+
+from hushbandits.core import Array, Channel, Payload, Streams, Uniforms, World, set_rows
+from hushbandits.core.payload import Sealing, Shuffling
+from hushbandits.core.random.names import ORDER
+
+#: What the server adds up.
+SUMS = ("gram", "moment", "pulls")
+
+
+class SealedUploads(Channel):
+    """Channel that releases the sum of a round's uploads, mod m and on a fixed-point grid.
+
+    The sum takes the place of one upload, and zeros that of the others: the server learns who uploads, and the sum.
+    """
+
+    cohort = "that are uploaded in one round"
+
+    def __init__(self, by: Sealing, env: World):
+        if env.server == "differences":
+            raise ValueError(f"server='differences' of the env must know each agent's sums, which {by.name} hides")
+        self._by, n = by, int(env.n_agents)
+        self._modulus = 2 * n * math.ceil(by.quantization_levels * by.bound) + 1
+        by.room(n, n * self._modulus)
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Sum the uploads of each run; those of fewer than `min_cohort` agents are lost."""
+        by, m, sent = self._by, self._modulus, message["sent"].copy()
+        values = np.concatenate([np.reshape(message[name], (*sent.shape, -1)) for name in SUMS], 2).astype(float)
+        largest = float(np.abs(values[sent]).max(initial=0.0))
+        if not largest <= by.bound:
+            raise ValueError(f"{by.name}: an upload holds {largest:.4g}, but must be at most bound={by.bound:g}")
+        totals = np.zeros_like(values)
+        for r in np.flatnonzero(sent.any(1)).tolist():
+            agents = np.flatnonzero(sent[r])
+            sent[r] = False
+            if len(agents) < by.min_cohort:
+                continue
+            codes = np.rint(values[r, agents] * by.quantization_levels).astype(np.int64) % m
+            total, left = codes.sum(0) % m, np.ones(len(agents), bool)
+            if by.protocol is not None:
+                total, left = by.add_up(r, codes, m)
+            if left.any():
+                sent[r, agents[left]] = True
+                totals[r, agents[left][0]] = np.where(total > m // 2, total - m, total) / by.quantization_levels
+        ends = np.cumsum([math.prod(message[name].shape[2:]) for name in SUMS])[:-1]
+        parts = dict(zip(SUMS, np.split(totals, ends, 2), strict=True))
+        found = {name: x.reshape(message[name].shape).astype(message[name].dtype) for name, x in parts.items()}
+        return message.with_fields(sent=sent, **found)
+
+
+class ShuffledUploads(Channel):
+    """Channel that deals a round's uploads out to their senders in a uniform order: the server learns no sender."""
+
+    cohort = "that are uploaded in one round"
+    _rngs: list[np.random.Generator]
+
+    def __init__(self, by: Shuffling, env: World):
+        self._by = by
+        if env.server in ("answer", "differences"):
+            raise ValueError(f"server={env.server!r} of the env answers senders, which {by.name} hides")
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        """Open the random streams of the shuffle."""
+        set_rows(self, rows, _rngs=rng.generators(ORDER))
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Shuffle the uploads of each run."""
+        sent, found = message["sent"], {name: message[name].copy() for name in message if name != "sent"}
+        for r in np.flatnonzero(sent.any(1)).tolist():
+            agents = np.flatnonzero(sent[r])
+            if self._by.protocol is None:
+                order = self._rngs[r].permutation(len(agents))
+            else:
+                order = self._by.order(r, [b"".join(x[r, a].tobytes() for x in found.values()) for a in agents])
+            for value in found.values():
+                value[r, agents] = value[r, agents[order]]
+        return message.with_fields(**found)
 
 
 class Increments(Payload):
-    """Payload of one upload per agent and round: ``gram`` Σ x xᵀ, ``moment`` Σ r x, and ``pulls``, their number."""
+    """Payload of one upload per agent and round: ``gram`` Σ x xᵀ, ``moment`` Σ r x, and ``pulls``, their number.
+
+    Examples
+    --------
+    >>> sorted(Increments.operations)
+    ['drop', 'seal', 'shuffle']
+    """
 
     noun = "sums of features and rewards"
-    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": ()}
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": (), "shuffle": SUMS, "seal": SUMS}
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:
@@ -23,3 +107,13 @@ class Increments(Payload):
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop each upload with probability `rate`."""
         return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
+
+    @classmethod
+    def shuffled(cls, by: Shuffling, env: World) -> Channel:
+        """Return the channel that shuffles a round's uploads."""
+        return ShuffledUploads(by, env)
+
+    @classmethod
+    def sealed(cls, by: Sealing, env: World) -> Channel:
+        """Return the channel that releases the sum of a round's uploads."""
+        return SealedUploads(by, env)
