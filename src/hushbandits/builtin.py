@@ -86,6 +86,7 @@ ENVS = {
     "FedLinear-v0": _at(_LINEAR),
     "FedLinear-All-v0": _at(_LINEAR, activity="all"),
     "PrivateFedLinear-v0": _at(_LINEAR, "TreeGaussian", **_SILOS),
+    "ShuffleFedLinear-v0": _at(_LINEAR, "ShuffledVectorSum", **_SILOS),
     # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
     "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
     "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
@@ -170,4 +171,5 @@ WRAPPERS = {
     **_in("wrappers.huber", "Huber"),
     **_in("wrappers.loss", "Loss", "VoteCorruption"),
     **_in("wrappers.tree", "TreeGaussian"),
+    **_in("wrappers.vector_sum", "ShuffledVectorSum"),
 }

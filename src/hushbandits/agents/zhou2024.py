@@ -96,5 +96,6 @@ class PrivateFedLinUCB(LinearTeam):
 
     def receive(self, inbox: Inbox) -> None:
         r, m, *sums = self.downloads(inbox)
-        mine = m < self.played.pulls.shape[1]
-        self.played.refresh(r[mine], m[mine], *(value[mine] for value in sums))
+        if len(r):
+            mine = m < self.played.pulls.shape[1]
+            self.played.refresh(r[mine], m[mine], *(value[mine] for value in sums))

@@ -90,7 +90,7 @@ class Tree(Wrapper):
     @property
     @abstractmethod
     def total(self) -> float:
-        """Return the largest standard deviation of the noise in an entry of the server's sums."""
+        """Return the standard deviation of the noise in an entry of the server's sums, at most; λ grows with it."""
 
     @abstractmethod
     def _release(self, r: Array, m: Array, k: Array, sent: Array) -> Array:
