@@ -19,7 +19,7 @@ class FedUCB(DisLinUCB):
     """Federated LinUCB with a tree over synchronisations (Dubey & Pentland 2020, algorithm 1).
 
     An agent asks for a synchronisation by the trigger of `DisLinUCB`, on its exact sums; nothing is promised
-    therefore, whatever the noise.  Each upload is shifted by 2ΥI, as in `LinUCBJDP`, so that it is positive definite.
+    therefore, whatever the noise.  The sums are shifted by 2ΥI, as in `LinUCBJDP`, so that they are positive definite.
 
     Parameters
     ----------
@@ -86,6 +86,11 @@ class FedUCB(DisLinUCB):
     def width(self, pulls: Array) -> Array:
         d, horizon = self.env.n_features, self.env.horizon
         return shifted_width(self.least, self.tree.total, pulls, d, horizon, self.alpha, self.sigma)
+
+    def due(self) -> Array:
+        if self.as_released:  # V need not be positive definite: ln |det V|
+            self.played.volume = -np.linalg.slogdet(self.played.inverse)[1]
+        return super().due()
 
     def receive(self, inbox: Inbox) -> None:
         self._syncs += inbox.arrived[:, 0, 0]

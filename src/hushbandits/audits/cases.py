@@ -12,6 +12,7 @@ from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
 from hushbandits.core.utils import Registry, nearest, parameters, ships
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
+from hushbandits.envs.linear.payload import Increments
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, assemble, make_batched, make_team, make_wrapper, takes
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
@@ -29,6 +30,7 @@ VARIANTS: dict[str, list[Params]] = {
     "ShuffleDP-v0": [{}, {"min_participants": 0.75}, {"shuffle": "pure"}, _BINARY, {**_BINARY, "calibrate": "exact"}],
     "LocalDPNetwork-v0": [{}, {"mechanism": "bernoulli"}],
     "PrivateNetwork-v0": [{}, _TRUE],
+    "PrivateFedLinear-v0": [{}, {"delta": 0.1}, {"batch": 1, "n_agents": 1}],
     "LocalLaplace": [{}, _LEVELS, _TRUE, {**_TRUE, **_LEVELS}],
 }
 #: Default reason why a check has no power.
@@ -158,7 +160,9 @@ class Case:
 
     @property
     def watched(self) -> str:
-        """Return what an observer sees: messages of ``"users"`` or ``"agents"``, or the ``"actions"`` of an agent."""
+        """Return what is seen: messages of ``"users"`` or ``"agents"``, sums of ``"silos"``, or ``"actions"``."""
+        if issubclass(self.env.message_class, Increments):
+            return "silos"
         acts = self.team is not None and self.env.setting != "network"
         return "actions" if acts else "agents" if self.env.message_class.identified_senders else "users"
 
@@ -271,7 +275,11 @@ def _env(name: str, entry: Callable[..., object], subject: str, given: Params) -
 
 
 #: Envs in which the guarantees of a team are audited, by setting; in other settings, teams that vote by a routine.
-_HOMES: dict[str, type[Env] | str] = {"feedback": Feedback, "network": "CoopNetwork-v0"}
+_HOMES: dict[str, type[Env] | str] = {
+    "feedback": Feedback,
+    "network": "CoopNetwork-v0",
+    "linear": "PrivateFedLinear-v0",
+}
 
 
 def home(team: Team) -> Env:
@@ -280,7 +288,8 @@ def home(team: Team) -> Env:
         return assemble(_HOMES[team.setting], team, runs=1, env={})
     if isinstance(team, VotingTeam):
         return make_batched("DPMASE-v0")
-    raise NotImplementedError(f"{team.name}: an audit needs a team of the feedback or network setting, or a VotingTeam")
+    settings = " or ".join(_HOMES)
+    raise NotImplementedError(f"{team.name}: an audit needs a team of the {settings} setting, or a VotingTeam")
 
 
 def _agent(name: str, entry: Callable[..., object], subject: str, given: Params) -> Found:
@@ -330,6 +339,9 @@ def _behind(wrapper: Wrapper) -> list[Wrapper]:
 _SETTINGS: dict[str, Callable[..., Env]] = {
     "feedback": partial(Feedback, simulate_users="individual"),
     "network": partial(make_batched, "CoopNetwork-v0", n_agents=4, horizon=3),
+    "linear": partial(
+        make_batched, "FedLinear-All-v0", contexts="sphere+1", rewards="bernoulli", n_agents=1, n_arms=10, n_features=10
+    ),
 }
 #: Registries, with the function that audits an entry of each.
 _KINDS = {Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper)}

@@ -20,6 +20,7 @@ from hushbandits.audits.events import ABOVE, Change, apart, fair, features, neig
 from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import DRAWN, EXACT
 from hushbandits.audits.play import BACKGROUNDS, Mirror, Prescribed, around, block, place, rounds, seen, shown, stage
+from hushbandits.audits.silos import SILOS
 from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.core import Array, Guarantee, Team
 from hushbandits.envs.exploration.voting import VotingTeam
@@ -305,6 +306,8 @@ def checks(names: Sequence[str] = (), budget: Budget | None = None) -> list[Chec
 
 
 def _kinds(case: Case) -> dict[str, Callable[[Case], Iterator[Verdict]]]:
+    if case.watched == "silos":
+        return dict(SILOS)
     kinds = {
         what: check for what, checks in (("white box", EXACT), ("drawn law", DRAWN)) for kind, check in checks.items()
         if isinstance(case.owner, kind) and (kind is Mechanism or case.watched == "agents")

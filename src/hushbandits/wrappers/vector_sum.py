@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hushbandits.core import Fields, Guarantee, Streams, Uniforms, World, set_rows
+from hushbandits.core import Fields, Guarantee, Streams, Uniforms, World, require, set_rows
 from hushbandits.core.utils import Array, choice
 from hushbandits.privacy.binomial import COIN, vector_sum_epsilon
 from hushbandits.privacy.divergence import until
@@ -63,6 +63,7 @@ class ShuffledVectorSum(Tree):
         self.budget = choice("budget", budget, ("split", "whole"))
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
+        require(self.name, ("gram", "moment"), fields)
         if env.activity != "all" or self.batch is None:
             raise ValueError(f"activity={env.activity!r} of the env must be 'all' for {self.name}, and batch a number")
         before = env.wrappers[: [wrapper.name for wrapper in env.wrappers].index(self.name)]
@@ -89,7 +90,7 @@ class ShuffledVectorSum(Tree):
 
     @property
     def total(self) -> float:
-        """Return the standard deviation of the noise in an entry of the server's sums, or what the code takes for it."""
+        """Return the standard deviation of the noise in an entry of the server's sums, or what released code takes."""
         if self.budget == "whole":
             far = math.log(self.depth * self.n_features**2 / self.delta)
             return self.depth * math.sqrt(math.log(1 / self.delta)) * far / self.epsilon

@@ -31,6 +31,9 @@ class SealedUploads(Channel):
         self._modulus = 2 * n * math.ceil(by.quantization_levels * by.bound) + 1
         by.room(n, n * self._modulus)
 
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        """Do nothing: a sum needs no state."""
+
     def send(self, message: Payload, env: World) -> Payload:
         """Sum the uploads of each run; those of fewer than `min_cohort` agents are lost."""
         by, m, sent = self._by, self._modulus, message["sent"].copy()
