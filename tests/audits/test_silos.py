@@ -6,8 +6,9 @@ import pytest
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.silos import WORLDS, transcript
 from hushbandits.audits.suite import checks
+from hushbandits.envs.linear.payload import tree_of
 from hushbandits.registry import make_batched
-from hushbandits.wrappers.tree import TreeGaussian, tree_of
+from hushbandits.wrappers.tree import TreeGaussian
 
 SMALL = Budget(samples=900, grid=(1.0,))
 

@@ -11,10 +11,11 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.envs.linear.payload import tree_of
 from hushbandits.privacy.divergence import delta_at, gaussian_profile
 from hushbandits.privacy.tree import gaussian_mu, memberships, sensitivity
 from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.tree import TreeGaussian, tree_of
+from hushbandits.wrappers.tree import TreeGaussian
 
 D, ARMS, AGENTS = 3, 4, 8
 

@@ -11,9 +11,9 @@ from scipy import stats
 
 import hushbandits as hb
 from hushbandits.audits.planned import composed_delta
+from hushbandits.envs.linear.payload import tree_of
 from hushbandits.privacy.binomial import vector_sum_epsilon
 from hushbandits.wrappers.loss import Loss
-from hushbandits.wrappers.tree import tree_of
 
 SIZES = {"n_agents": 3, "n_arms": 3, "n_features": 2, "batch": 2, "horizon": 16}
 

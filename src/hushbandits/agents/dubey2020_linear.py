@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.agents.shariff2018 import SHIFTS, shifted_width
 from hushbandits.agents.wang2020 import DisLinUCB
 from hushbandits.core import Array, Inbox, Requirements, Streams, World, flag
-from hushbandits.wrappers.tree import tree_of
+from hushbandits.envs.linear.payload import tree_of
 
 
 class FedUCB(DisLinUCB):

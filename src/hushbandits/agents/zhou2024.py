@@ -13,8 +13,8 @@ import numpy as np
 from hushbandits.agents.abbasi2011 import LinearTeam
 from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
 from hushbandits.core.messages import Observation
+from hushbandits.envs.linear.payload import tree_of
 from hushbandits.estimators.ridge import Ridge, Sums
-from hushbandits.wrappers.tree import tree_of
 
 _TREES = ("TreeGaussian", "ShuffledVectorSum")
 

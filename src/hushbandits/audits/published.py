@@ -14,7 +14,8 @@ from hushbandits.agents.dubey2020_linear import FedUCB
 from hushbandits.agents.zhou2024 import PrivateFedLinUCB
 from hushbandits.core import Array, Guarantee, Requirements, World
 from hushbandits.core.team import Team
-from hushbandits.wrappers.tree import TreeGaussian, tree_of
+from hushbandits.envs.linear.payload import tree_of
+from hushbandits.wrappers.tree import TreeGaussian
 from hushbandits.wrappers.vector_sum import ShuffledVectorSum
 
 

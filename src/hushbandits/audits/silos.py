@@ -24,10 +24,12 @@ from hushbandits.core import Array, Seeds, Team
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.linear.contexts import ContextLaw
 from hushbandits.envs.linear.env import Linear
+from hushbandits.envs.linear.payload import tree_of
 from hushbandits.privacy.binomial import COIN
 from hushbandits.privacy.divergence import delta_at, gaussian_profile
+from hushbandits.privacy.tree import frobenius, packed
 from hushbandits.registry import make_team
-from hushbandits.wrappers.tree import Tree, TreeGaussian, tree_of
+from hushbandits.wrappers.tree import Tree, TreeGaussian
 from hushbandits.wrappers.vector_sum import ShuffledVectorSum
 
 _E1, _E2, _FAR = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([-0.5, math.sqrt(0.75)])
@@ -125,9 +127,7 @@ def _length(case: Case, batches: int) -> int:
 
 def unit(block: Array, tree: TreeGaussian) -> Array:
     """Return sums ``(…, d, d + 1)`` in coordinates in which the noise of a p-sum is iid N(0, 1)."""
-    i, j = np.triu_indices(block.shape[-2])
-    gram = block[..., i, j] * np.where(i == j, 1.0, math.sqrt(2)) / tree.spread
-    return np.concatenate([gram, block[..., -1]], -1) / tree.scale
+    return packed(block) / frobenius(block.shape[-2], tree.spread) / tree.scale
 
 
 # -- by law -----------------------------------------------------------------------------------------------------------
@@ -235,8 +235,7 @@ def two_worlds(case: Case) -> Iterator[Verdict]:
 def _seen(case: Case, world: World, bits: Array, seed: int) -> dict[str, Array]:
     _, seen = transcript(case, world, bits, seed, _length(case, 1))
     times = seen.sent.any((1, 2))
-    i, j = np.triu_indices(2)
-    entries = np.concatenate([seen.blocks[..., i, j], seen.blocks[..., -1]], -1)[times]
+    entries = packed(seen.blocks)[times]
     return told({"sent": seen.sent, "sum": entries[:, :, 0], "move": (entries @ [1, 0, -1, 1, -1])[:, :, :1]}, False)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from hushbandits.privacy.divergence import until
+
 #: A coin of the noise is 1 with this probability.
 COIN = 0.25
 _SPREAD = COIN * (1 - COIN)
@@ -44,3 +46,22 @@ def vector_sum_epsilon(coins: float, delta: float, steps: int, entries: int, squ
     """
     l2 = steps * math.sqrt(square) + 2 * math.sqrt(entries)
     return binomial_epsilon(coins, delta, entries, l2 * math.sqrt(entries), l2, 2.0 * steps)
+
+
+def least_coins(n: int, epsilon: float, delta: float, steps: int, entries: int, square: float) -> int:
+    """Return the least number of coins of each of `n` users, and entry, for which `vector_sum_epsilon` is at most ε.
+
+    Raises
+    ------
+    ValueError
+        ε so small that a user would need 2⁴⁰ coins or more.
+    """
+
+    def dear(coins: float) -> bool:
+        return coins == 0 or vector_sum_epsilon(n * coins, delta, steps, entries, square) > epsilon
+
+    if math.isinf(found := until(dear, 1.0, 1 << 40, 0.5)[1]):
+        raise ValueError(
+            f"epsilon={epsilon!r} of a sum is too small: each of {n} users would need 2^40 coins for an entry"
+        )
+    return math.ceil(found)

@@ -8,9 +8,12 @@ as by one Gaussian mechanism with ``μ = Δ√c/σ``, for its c p-sums and the s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
-from hushbandits.core import integer
+import numpy as np
+
+from hushbandits.core import Array, integer
 from hushbandits.privacy.divergence import delta_at, epsilon_at, gaussian_profile, until
 
 
@@ -66,3 +69,38 @@ def gaussian_costs(epsilon: float, delta: float, mu: float, depth: int) -> tuple
 def gaussian_together(mu: float, times: int, delta: float) -> float:
     """Return ε at δ of `times` Gaussian mechanisms, each of which costs μ."""
     return epsilon_at(gaussian_profile(mu * math.sqrt(times)), delta)
+
+
+#: σ by its name, a function of ε, δ, the depth κ of the tree and the horizon T; and what multiplies it for x xᵀ.
+SCALES: dict[str, tuple[Callable[[float, float, int, int], float], float]] = {
+    "exact": (lambda e, d, k, t: sensitivity() * math.sqrt(k) / gaussian_mu(e, d), 1.0),
+    "zhou2024": (lambda e, d, k, t: math.sqrt(k * (math.log(1 / d) + e)) / e, 1.0),
+    "dubey2020": (lambda e, d, k, t: math.sqrt(80 * (1 + math.ceil(math.log(t)))) * math.log(10 / d) / e, 1.0),
+    "shariff2018": (lambda e, d, k, t: 8 * math.sqrt(1 + math.ceil(math.log2(t))) * math.log(4 / d) / e, math.sqrt(2)),
+}
+
+
+def packed(sums: Array) -> Array:
+    """Return the entries of ``[Σ x xᵀ, Σ r x]``, ``(…, d, d + 1)``: those from the diagonal up, then the last column.
+
+    Examples
+    --------
+    >>> packed(np.array([[1.0, 2.0, 8.0], [2.0, 3.0, 9.0]])).tolist()
+    [1.0, 2.0, 3.0, 8.0, 9.0]
+    """
+    i, j = np.triu_indices(sums.shape[-2])
+    return np.concatenate([sums[..., i, j], sums[..., -1]], -1)
+
+
+def unpacked(entries: Array, d: int) -> Array:
+    """Return ``[Σ x xᵀ, Σ r x]``, ``(…, d, d + 1)``, of which `packed` returns the `entries`."""
+    sums, (i, j) = np.empty((*entries.shape[:-1], d, d + 1)), np.triu_indices(d)
+    sums[..., i, j] = sums[..., j, i] = entries[..., :-d]
+    sums[..., -1] = entries[..., -d:]
+    return sums
+
+
+def frobenius(d: int, spread: float = 1.0) -> Array:
+    """Return what multiplies iid noise in each packed entry: `spread`, over √2 off the diagonal, and 1 for Σ r x."""
+    i, j = np.triu_indices(d)
+    return np.concatenate([np.where(i == j, 1.0, math.sqrt(0.5)) * spread, np.ones(d)])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from hushbandits.core import Fields, Metric, Payload, Streams, Uniforms, World, 
 from hushbandits.core.guarantee import IDEALISED, SIMULATED, Adjacency, Guarantee, Run, invalid
 from hushbandits.core.utils import Array, choice, divisor, integer, real
 from hushbandits.envs.linear.contexts import normal
-from hushbandits.privacy.tree import gaussian_costs, gaussian_mu, gaussian_together, sensitivity
+from hushbandits.privacy.tree import SCALES, frobenius, gaussian_costs, gaussian_together, sensitivity, unpacked
 
 #: The neighbours of a promise, and how it adds up.
 USER = Adjacency("one user of one round of one agent replaced: its context set and its reward", "user")
@@ -27,13 +27,6 @@ ONCE = Run(1, "a user takes part in one round")
 #: What a promise stands on besides its law.
 FROZEN = "within a batch, agents act by what has been released and by the context at hand alone"
 _UNITS = "features of norm at most 1, rewards in [0, 1]"
-#: σ by its name, a function of ε, δ, the depth κ of the tree and the horizon T; and what multiplies it for x xᵀ.
-SCALES: dict[str, tuple[Callable[[float, float, int, int], float], float]] = {
-    "exact": (lambda e, d, k, t: sensitivity() * math.sqrt(k) / gaussian_mu(e, d), 1.0),
-    "zhou2024": (lambda e, d, k, t: math.sqrt(k * (math.log(1 / d) + e)) / e, 1.0),
-    "dubey2020": (lambda e, d, k, t: math.sqrt(80 * (1 + math.ceil(math.log(t)))) * math.log(10 / d) / e, 1.0),
-    "shariff2018": (lambda e, d, k, t: 8 * math.sqrt(1 + math.ceil(math.log2(t))) * math.log(4 / d) / e, math.sqrt(2)),
-}
 
 
 class Tree(Wrapper):
@@ -53,7 +46,6 @@ class Tree(Wrapper):
         see their rewards and send their own sums, which promises nothing.
     """
 
-    privacy_cost_metrics = ("epsilon", "delta")
     metrics_spec: ClassVar[Mapping[str, Metric]] = {
         "epsilon": Metric("ε spent on one user, at most", "amount"),
         "delta": Metric("δ spent on one user, at most", "share"),
@@ -62,15 +54,21 @@ class Tree(Wrapper):
     _turns: Array  # (R, M) rounds in which an agent has acted
     _batches: Array  # (R, M) releases
 
-    def __init__(self, epsilon: float, delta: float, batch: int | None, own_feedback: str, *, name: str | None = None):
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        batch: int | None = 25,
+        own_feedback: str = "private",
+        *,
+        name: str | None = None,
+    ):
         super().__init__(name=name)
         self.epsilon, self.delta = divisor("epsilon", epsilon), real("delta", delta, 0, 1)
         self.batch = None if batch is None else integer("batch", batch, 1)
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
         if batch is None and own_feedback == "private":
-            raise ValueError(
-                "batch=None needs own_feedback='true': agents that see no rewards cannot time their messages"
-            )
+            raise ValueError("batch=None needs own_feedback='true': who sees no rewards cannot time messages by them")
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("gram", "moment", "pulls"), fields)
@@ -132,7 +130,7 @@ class Tree(Wrapper):
 
     def metrics(self, env: World) -> dict[str, Array]:
         spent = np.array(self._costs())[np.frexp(self._batches.max(1))[1]]
-        return {"epsilon": spent[:, 0].copy(), "delta": spent[:, 1].copy()}
+        return {"epsilon": spent[:, 0], "delta": np.where(env.infinite_cost(self), 1.0, spent[:, 1])}
 
     def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = ()) -> Guarantee:
         words = _UNITS, FROZEN, *words, IDEALISED, SIMULATED
@@ -193,18 +191,8 @@ class TreeGaussian(Tree):
     _noisy: Array  # the same, as released
     _stream: Uniforms
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        batch: int | None = 25,
-        own_feedback: str = "private",
-        sigma: float | str = "exact",
-        nodes: str = "fresh",
-        *,
-        name: str | None = None,
-    ):
-        super().__init__(epsilon, delta, batch, own_feedback, name=name)
+    def __init__(self, *args: Any, sigma: float | str = "exact", nodes: str = "fresh", **rest: Any):
+        super().__init__(*args, **rest)
         self.sigma = choice("sigma", sigma, (*SCALES,)) if isinstance(sigma, str) else real("sigma", sigma, 0)
         self.nodes = choice("nodes", nodes, ("fresh", "levels"))
 
@@ -247,10 +235,7 @@ class TreeGaussian(Tree):
         """Return the noise of the agents that send, ``(n, d, d + 1)``; a run in which nobody does draws nothing."""
         d, runs = self._open.shape[2], np.flatnonzero(sent.any(1))
         u = np.concatenate([self._stream.take(int(run), 1) for run in runs])[sent[runs]]
-        z, noise, (i, j) = self.scale * normal(u), np.empty((len(u), d, d + 1)), np.triu_indices(d)
-        noise[:, i, j] = noise[:, j, i] = z[:, d:] * self.spread * np.where(i == j, 1.0, math.sqrt(0.5))
-        noise[..., -1] = z[:, :d]
-        return noise
+        return unpacked(self.scale * frobenius(d, self.spread) * normal(u), d)
 
     def _costs(self) -> tuple[tuple[float, float], ...]:
         return gaussian_costs(self.epsilon, self.delta, self.mu, self.depth)
@@ -273,18 +258,3 @@ class TreeGaussian(Tree):
 def _blocks(sums: Mapping[str, Array]) -> Array:
     """Return ``gram`` and ``moment`` side by side, ``(R, A, d, d + 1)``."""
     return np.concatenate([sums["gram"], sums["moment"][..., None]], 3)
-
-
-def tree_of(env: World) -> Tree:
-    """Return the tree among the wrappers of `env`; raise ``ValueError`` if there is none.
-
-    Examples
-    --------
-    >>> import hushbandits as hb
-    >>> tree_of(hb.make_batched("PrivateFedLinear-v0")).depth
-    9
-    """
-    found = next((wrapper for wrapper in env.wrappers if isinstance(wrapper, Tree)), None)
-    if found is None:
-        raise ValueError("the env needs a tree of noisy sums, such as wrappers=['TreeGaussian'] or PrivateFedLinear-v0")
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -120,3 +120,18 @@ class Increments(Payload):
     def sealed(cls, by: Sealing, env: World) -> Channel:
         """Return the channel that releases the sum of a round's uploads."""
         return SealedUploads(by, env)
+
+
+def tree_of(env: World) -> Any:
+    """Return the wrapper of `env` that keeps a tree of noisy sums; raise ``ValueError`` if there is none.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> tree_of(hb.make_batched("PrivateFedLinear-v0")).depth
+    9
+    """
+    found = next((wrapper for wrapper in env.wrappers if hasattr(wrapper, "depth")), None)
+    if found is None:
+        raise ValueError("the env needs a tree of noisy sums, such as wrappers=['TreeGaussian'] or PrivateFedLinear-v0")
+    return found
