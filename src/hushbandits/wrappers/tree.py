@@ -60,10 +60,9 @@ class Tree(Wrapper):
         delta: float = 1e-5,
         batch: int | None = 25,
         own_feedback: str = "private",
-        *,
-        name: str | None = None,
+        **rest: Any,
     ):
-        super().__init__(name=name)
+        super().__init__(**rest)
         self.epsilon, self.delta = divisor("epsilon", epsilon), real("delta", delta, 0, 1)
         self.batch = None if batch is None else integer("batch", batch, 1)
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
@@ -149,6 +148,8 @@ class Tree(Wrapper):
                 "agents see their exact rewards (own_feedback='true'): within a batch one reward steers later users' "
                 "arms, which are in the same message"
             )
+        if said := [name for name in env.fields if name not in env.report]:
+            return f"agents say {' and '.join(said)} themselves, and they know their users' contexts"
         if env.contexts.norm > 1 + 1e-9:
             return f"features of {env.contexts!r} have norms up to {env.contexts.norm:g}, and the noise is for 1"
         return self._unlawful()
