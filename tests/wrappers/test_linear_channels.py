@@ -91,6 +91,8 @@ def test_a_tree_stands_before_all_of_them():
         (LocalLaplace(), {}, "mapped"),
         (SecAgg(), {"server": "differences"}, "differences"),
         (Shuffle(), {"server": "answer"}, "answer"),
+        (Shuffle(), {"graph": "path"}, "graph"),
+        (SecAgg(), {"graph": "path"}, "graph"),
     ],
 )
 def test_what_has_no_meaning_is_refused(wrapper, env, words):

@@ -192,7 +192,7 @@ def test_a_lost_pull_enters_no_sum_and_shifts_no_noise():
     for rate in (0.0, 1.0):
         env = hb.make_batched("PrivateFedLinear-v0", 1, wrappers=[Loss(rate)], **sizes)
         hb.rollout(env, hb.make_team("Private-FedLinUCB"), 3)
-        ends.append(env._server.sums["gram"][0])
+        ends.append(env._server.sums["gram"][0, 0])
         assert env.metrics()["uploads"][0] == 20
     noise = np.trace(ends[1])
     assert np.trace(ends[0]) - noise == pytest.approx(80)  # 80 pulls of norm 1

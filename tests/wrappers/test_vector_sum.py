@@ -36,7 +36,7 @@ def test_sums_are_rounded_data_plus_binomial_noise():
     for _ in range(16):
         obs = env.pull(np.zeros((4000, 3), int))
         obs = env.communicate()
-        server.append(np.concatenate([env._server.sums["gram"], env._server.sums["moment"][..., None]], 2))
+        server.append(np.concatenate([env._server.sums["gram"][:, 0], env._server.sums["moment"][:, 0, :, None]], 2))
     assert obs.inbox.total("pulls")[0, 0] == 48
     data = np.array(env.wrappers[0].seen).sum(2).transpose(1, 0, 2, 3).reshape(4000, batches, 2, 2, 3).sum(2)
     server = np.array(server).transpose(1, 0, 2, 3)[:, 1::2]

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from hushbandits.agents.shariff2018 import SHIFTS, shifted_width
+from hushbandits.agents.shariff2018 import SHIFTS, shifted
 from hushbandits.agents.wang2020 import DisLinUCB
-from hushbandits.core import Array, Inbox, Requirements, Streams, World, flag
+from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, flag
 from hushbandits.envs.linear.payload import tree_of
 
 
@@ -71,6 +71,8 @@ class FedUCB(DisLinUCB):
         self.tree, self._syncs = tree_of(env), np.zeros(len(rng), np.int64)
         d, log = env.n_features, math.log(2 * env.horizon / self.alpha)
         self.least = self.tree.total * SHIFTS["exact"](d, log)
+        self.radius = shifted(self.least, self.tree.total, env, self.alpha, self.sigma, self.ridge)
+        self.state = self.state._replace(radius=self.radius)
         if self.as_released:
             far = 4 * math.sqrt(d) + 2 * math.log(200 * env.horizon)
             self._shift = 2 * self.tree.total / math.sqrt(self.tree.depth) * math.sqrt(2 * math.log(env.horizon)) * far
@@ -83,14 +85,10 @@ class FedUCB(DisLinUCB):
         drawn = 1 + np.ceil(np.log2(np.maximum(self._syncs[r], 1)))
         return (self._shift * drawn)[:, None, None] * np.ones((d, d))
 
-    def width(self, pulls: Array) -> Array:
-        d, horizon = self.env.n_features, self.env.horizon
-        return shifted_width(self.least, self.tree.total, pulls, d, horizon, self.alpha, self.sigma)
-
-    def due(self) -> Array:
+    def compose(self, reward: Array) -> Message | None:
         if self.as_released:  # V need not be positive definite: ln |det V|
-            self.played.volume = -np.linalg.slogdet(self.played.inverse)[1]
-        return super().due()
+            self.played.volume[:] = -np.linalg.slogdet(self.played.inverse)[1]
+        return super().compose(reward)
 
     def receive(self, inbox: Inbox) -> None:
         self._syncs += inbox.arrived[:, 0, 0]

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from hushbandits.agents.zhou2024 import PrivateFedLinUCB
-from hushbandits.core import Array, Requirements, World, choice
+from hushbandits.core import Requirements, World, choice
+from hushbandits.estimators.ridge import Radius
 
 #: What the two constants of the shift Υ/(σ√m) are, in d and the logarithm l = ln(2T/α).
 SHIFTS = {
@@ -59,17 +58,16 @@ class LinUCBJDP(PrivateFedLinUCB):
         log = math.log(2 * env.horizon / self.alpha)
         return 2 * self.tree.total * SHIFTS[self.shift](env.n_features, log)
 
-    def width(self, pulls: Array) -> Array:
-        return shifted_width(
-            self.ridge / 2, self.tree.total, pulls, self.env.n_features, self.env.horizon, self.alpha, self.sigma
-        )
+    def confidence(self, env: World) -> Radius:
+        return shifted(self.ridge / 2, self.tree.total, env, self.alpha, self.sigma, 1.5 * self.ridge)
 
 
-def shifted_width(least: float, noise: float, pulls: Array, d: int, horizon: int, alpha: float, sigma: float) -> Array:
-    """Return β for `pulls` pulls and a regularizer with eigenvalues in [`least`, 3 · `least`] (proposition 11).
+def shifted(least: float, noise: float, env: World, alpha: float, sigma: float, ridge: float) -> Radius:
+    """Return β for a regularizer with eigenvalues in [Υ, 3Υ], Υ = `least` (proposition 11).
 
-    `noise` is the standard deviation of the noise in an entry of the sums, and `sigma` that of a reward.
+    `noise` is the standard deviation of the noise in an entry of the sums, and `sigma` that of a reward.  In the
+    logarithm, `ridge`/3 stands for Υ.
     """
-    known = sigma * np.sqrt(2 * math.log(2 / alpha) + d * np.log(3 + pulls / (d * least)))
-    gamma = noise / math.sqrt(least) * (math.sqrt(d) + math.sqrt(2 * math.log(2 * horizon / alpha)))
-    return known + math.sqrt(3 * least) + gamma
+    d, log = env.n_features, math.log(2 * env.horizon / alpha)
+    gamma = noise / math.sqrt(least) * (math.sqrt(d) + math.sqrt(2 * log))
+    return Radius(math.sqrt(3 * least) + gamma, sigma, 2 * math.log(2 / alpha) + d * math.log(3), ridge)

@@ -12,7 +12,8 @@ from hushbandits.core import Requirements, World, integer, jit, real
 
 
 @jit
-def _scheduled(t, since, grown, threshold):  # type: ignore[no-untyped-def]
+def scheduled(t, since, grown, threshold):  # type: ignore[no-untyped-def]
+    """Return whether `threshold` rounds are over, or a multiple of them."""
     return t % threshold == 0
 
 
@@ -44,7 +45,7 @@ class BatchLinUCB(Synchronized):
     Source: the baseline without privacy of Zhou & Chowdhury 2024, who set λ = √M.
     """
 
-    trigger = _scheduled
+    trigger = scheduled
 
     def __init__(
         self, batch: int = 25, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05

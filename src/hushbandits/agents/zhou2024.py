@@ -10,11 +10,12 @@ import math
 
 import numpy as np
 
-from hushbandits.agents.abbasi2011 import LinearTeam
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
+from hushbandits.agents.linear_team import LinearTeam, picked
+from hushbandits.agents.wang2020 import scheduled
+from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability
 from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.payload import tree_of
-from hushbandits.estimators.ridge import Ridge, Sums
+from hushbandits.estimators.ridge import Radius, Ridge
 
 _TREES = ("TreeGaussian", "ShuffledVectorSum")
 
@@ -23,7 +24,7 @@ class PrivateFedLinUCB(LinearTeam):
     """LinUCB on noisy sums that are synchronised every B rounds (Zhou & Chowdhury 2024, algorithm 1).
 
     ``λ = s(√(κ + ln(1/α)) + √d)`` for the standard deviation s of the noise in the sums, √(Mκ)σ for `TreeGaussian`, and
-    ``β = √(λd) + R√(d ln(1 + tM/(dλ)) + ln(1/α))``.  B, κ and σ are those of the env's tree.
+    ``β = √(λd) + R√(d ln(1 + n/(dλ)) + ln(1/α))`` for n pulls in V.  B, κ and σ are those of the env's tree.
 
     Parameters
     ----------
@@ -43,9 +44,11 @@ class PrivateFedLinUCB(LinearTeam):
     ([4, 4], [5.0, 5.0])
     """
 
+    trigger = scheduled
+
     def __init__(self, acts: str = "frozen", alpha: float = 0.01, sigma: float = 0.5):
-        super().__init__(None, 1.0, sigma, probability("alpha", alpha))
-        self.acts, self.alpha = choice("acts", acts, ("frozen", "within")), real("alpha", alpha, 0, 1)
+        super().__init__(None, 1.0, sigma)
+        self.acts, self.alpha = choice("acts", acts, ("frozen", "within")), probability("alpha", alpha)
         self.required_own_reward = ("reward",) if self.acts == "within" else ()
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
@@ -61,41 +64,42 @@ class PrivateFedLinUCB(LinearTeam):
         if tree_of(env).own_feedback != own:
             raise ValueError(f"acts={self.acts!r} of {self.name} needs {tree_of(env).name}(own_feedback={own!r})")
 
+    def threshold(self, env: World) -> float:
+        return float(tree_of(env).batch or 1)
+
     def reset(self, env: World, rng: Streams) -> None:
-        self.tree = tree_of(env)
+        self.tree, runs = tree_of(env), len(rng)
         self.ridge = self.regularizer(env)
         super().reset(env, rng)
-        self.unsent = Sums(len(rng), env.n_agents, env.n_features)
+        if self.acts == "frozen":  # all agents have downloaded the same sums
+            self.played = Ridge(runs, 1, env.n_features, self.ridge)
+        self.radius = self.confidence(env)
+        self.state = self.state._replace(radius=self.radius)
 
     def regularizer(self, env: World) -> float:
         """Return λ, large enough that V is positive definite with probability 1 − α."""
-        return self.tree.total * (math.sqrt(self.tree.depth + math.log(1 / self.alpha)) + math.sqrt(env.n_features))
+        d, kappa = env.n_features, self.tree.depth
+        return float(self.tree.total) * (math.sqrt(kappa + math.log(1 / self.alpha)) + math.sqrt(d))
 
-    def ridges(self, runs: int, env: World) -> Ridge:
-        return Ridge(runs, 1 if self.acts == "frozen" else env.n_agents, env.n_features, self.ridge)
-
-    def learners(self, who: Array) -> Array:
-        return np.zeros_like(who) if self.acts == "frozen" else who  # frozen agents have all downloaded the same
-
-    def width(self, pulls: Array) -> Array:
-        d, lam = self.env.n_features, self.ridge
-        seen = np.broadcast_to(self._t[:, None] * self.env.n_agents, pulls.shape)
-        return math.sqrt(lam * d) + self.sigma * np.sqrt(d * np.log1p(seen / (d * lam)) + math.log(1 / self.alpha))
+    def confidence(self, env: World) -> Radius:
+        """Return β."""
+        return Radius(math.sqrt(self.ridge * env.n_features), self.sigma, math.log(1 / self.alpha), self.ridge)
 
     def act(self, obs: Observation) -> Array:
-        self._t = obs.t
-        return super().act(obs)
+        if self.acts == "within":
+            return super().act(obs)
+        features = self.env.features
+        arm = self.played.choose(np.zeros_like(obs.active_agents), features, self.radius)
+        self.x = picked(features, arm)
+        return arm
 
     def compose(self, reward: Array) -> Message | None:
-        if self.acts == "frozen":
-            return None  # the tree adds up what the agents do not see
-        self.played.add(self.who, self.x, reward)
-        self.unsent.add(self.who, self.x, reward)
-        due = (self._t + 1) % (self.tree.batch or 1) == 0
-        return self.unsent.take(self.who, np.repeat(due[:, None], self.who.shape[1], 1))
+        # the tree adds up what frozen agents do not see
+        return super().compose(reward) if self.acts == "within" else None
 
     def receive(self, inbox: Inbox) -> None:
+        if self.acts == "within":
+            super().receive(inbox)
+            return
         r, m, *sums = self.downloads(inbox)
-        if len(r):
-            mine = m < self.played.pulls.shape[1]
-            self.played.refresh(r[mine], m[mine], *(value[mine] for value in sums))
+        self.played.refresh(r[m == 0], m[m == 0], *(value[m == 0] for value in sums))

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushbandits.core import Fields, Guarantee, Streams, Uniforms, World, require, set_rows
 from hushbandits.core.utils import Array, choice
+from hushbandits.envs.linear.payload import served
 from hushbandits.privacy.binomial import COIN, least_coins
 from hushbandits.privacy.tree import packed, sensitivity, unpacked
 from hushbandits.wrappers.tree import Tree
@@ -52,6 +53,7 @@ class ShuffledVectorSum(Tree):
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("gram", "moment"), fields)
+        served(self.name, env)
         if env.activity != "all" or self.own_feedback == "true":
             given = f"activity={env.activity!r} of the env and own_feedback={self.own_feedback!r}"
             raise ValueError(f"{given} must be 'all' and 'private': every user sends for itself to {self.name}")

@@ -27,6 +27,7 @@ class SealedUploads(Channel):
     def __init__(self, by: Sealing, env: World):
         if env.server == "differences":
             raise ValueError(f"server='differences' of the env must know each agent's sums, which {by.name} hides")
+        served(by.name, env)
         self._by, n = by, int(env.n_agents)
         self._modulus = 2 * n * math.ceil(by.quantization_levels * by.bound) + 1
         by.room(n, n * self._modulus)
@@ -70,6 +71,7 @@ class ShuffledUploads(Channel):
         self._by = by
         if env.server in ("answer", "differences"):
             raise ValueError(f"server={env.server!r} of the env answers senders, which {by.name} hides")
+        served(by.name, env)
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the random streams of the shuffle."""
@@ -87,6 +89,12 @@ class ShuffledUploads(Channel):
             for value in found.values():
                 value[r, agents] = value[r, agents[order]]
         return message.with_fields(**found)
+
+
+def served(name: str, env: World) -> None:
+    """Raise ``ValueError`` if agents flood their increments over a graph."""
+    if env._server.rule == "flood":
+        raise ValueError(f"graph= of the env must be None for {name}, which stands before a server")
 
 
 class Increments(Payload):
