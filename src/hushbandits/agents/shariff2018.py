@@ -21,20 +21,21 @@ SHIFTS = {
 class LinUCBJDP(PrivateFedLinUCB):
     """LinUCB with a tree over rounds: what all other users see hides one user's context set and reward.
 
-    ``V = S + noise + 2ΥI``.  The eigenvalues of the noise and the shift lie in [Υ, 3Υ] with probability 1 − α, and
-    ``β = R√(2 ln(2/α) + d ln(3 + t/(dΥ))) + √(3Υ) + γ`` with ``γ = σ√(m/Υ)(√d + √(2 ln(2T/α)))``.
+    ``V = S + noise + 2ΥI``: the eigenvalues of the noise and the shift lie in [Υ, 3Υ] with probability 1 − α.
 
     Parameters
     ----------
     shift : str
-        ``"exact"``: ``Υ = σ√m(2√d + √(2 ln(2T/α)))``; ``"published"``: ``Υ = σ√(2m)(4√d + 2 ln(2T/α))``.
+        ``"exact"``: ``Υ = σ√m(2√d + √(2 ln(2T/α)))``, and β is the radius of `LinearTeam` for λ = 2Υ;
+        ``"published"``: ``Υ = σ√(2m)(4√d + 2 ln(2T/α))``, and ``β = R√(2 ln(2/α) + d ln(3 + t/(dΥ))) + √(3Υ) + γ``
+        with ``γ = σ√(m/Υ)(√d + √(2 ln(2T/α)))``.
     alpha, sigma
         As in `PrivateFedLinUCB`.
 
     Notes
     -----
     The noise is that of the env's `TreeGaussian`: the least one for ε and δ, or with ``sigma="shariff2018"`` the
-    paper's.  In joint privacy a user's own action may depend on its data.
+    paper's.  In joint privacy a user's own action may depend on its data.  The exact form's β is a choice of ours.
 
     Examples
     --------
@@ -59,6 +60,8 @@ class LinUCBJDP(PrivateFedLinUCB):
         return 2 * self.tree.total * SHIFTS[self.shift](env.n_features, log)
 
     def confidence(self, env: World) -> Radius:
+        if self.shift == "exact":
+            return Radius(math.sqrt(self.ridge), self.sigma, 2 * math.log(1 / self.alpha), self.ridge)
         return shifted(self.ridge / 2, self.tree.total, env, self.alpha, self.sigma, 1.5 * self.ridge)
 
 
