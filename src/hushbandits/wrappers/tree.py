@@ -106,7 +106,8 @@ class Tree(Wrapper):
         """Add the round's pulls to the open batches; release the p-sums of the batches that close."""
         private, who = self.own_feedback == "private", env.active_agents
         at = np.arange(len(who))[:, None], who
-        self._gather(_blocks(env._report() if private else message), message["sent"], at)
+        sums = env._report() if private else message
+        self._gather(np.concatenate([sums["gram"], sums["moment"][..., None]], 3), message["sent"], at)
         self._turns[at] += env.running[:, None]
         sent, pulls = message["sent"], message["pulls"]
         if private:
@@ -188,8 +189,7 @@ class TreeGaussian(Tree):
     """
 
     vetted = ("proof", "exact law", "audit", "dp-accounting")
-    _exact: Array  # (R, M, κ, d, d + 1) p-sums
-    _noisy: Array  # the same, as released
+    _noises: Array  # (R, M, κ, d, d + 1) noise of the latest p-sum of each level
     _stream: Uniforms
 
     def __init__(self, *args: Any, sigma: float | str = "exact", nodes: str = "fresh", **rest: Any):
@@ -215,22 +215,18 @@ class TreeGaussian(Tree):
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         super().reset(env, rng, rows)
-        d, sums = env.n_features, np.zeros((2, len(rng), env.n_agents, self.depth, env.n_features, env.n_features + 1))
-        stream = rng.reader((env.active_agents.shape[1], d * (d + 3) // 2))
-        set_rows(self, rows, _exact=sums[0], _noisy=sums[1], _stream=stream)
+        d, stream = env.n_features, rng.reader((env.active_agents.shape[1], env.n_features * (env.n_features + 3) // 2))
+        set_rows(self, rows, _noises=np.zeros((len(rng), env.n_agents, self.depth, d, d + 1)), _stream=stream)
 
     def _release(self, r: Array, m: Array, k: Array, sent: Array) -> Array:
         data, noise = self._open[r, m], self._noise(sent)
         if self.nodes == "levels":
-            noise *= (((k - 1) & (k - 2)) == 0)[:, None, None]
-            return data + noise
+            return np.where((((k - 1) & (k - 2)) == 0)[:, None, None], data + noise, data)
+        # P of this batch less P of the last i releases: the data in them cancel, but for the batch
         level = np.frexp(k & -k)[1] - 1
-        below = (np.arange(self.depth) < level[:, None])[..., None, None]
-        data += (self._exact[r, m] * below).sum(1)
-        noise += data
-        known: Array = (self._noisy[r, m] * below).sum(1)
-        self._exact[r, m, level], self._noisy[r, m, level] = data, noise
-        return noise - known
+        former: Array = (self._noises[r, m] * (np.arange(self.depth) < level[:, None])[..., None, None]).sum(1)
+        self._noises[r, m, level] = noise
+        return data + noise - former
 
     def _noise(self, sent: Array) -> Array:
         """Return the noise of the agents that send, ``(n, d, d + 1)``; a run in which nobody does draws nothing."""
@@ -254,8 +250,3 @@ class TreeGaussian(Tree):
         if found <= self.delta * (1 + 1e-6):
             return ""
         return f"the law of its noise gives δ = {found:.4g} at ε = {self.epsilon:g}, not δ = {self.delta:g}"
-
-
-def _blocks(sums: Mapping[str, Array]) -> Array:
-    """Return ``gram`` and ``moment`` side by side, ``(R, A, d, d + 1)``."""
-    return np.concatenate([sums["gram"], sums["moment"][..., None]], 3)

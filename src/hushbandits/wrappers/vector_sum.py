@@ -120,10 +120,12 @@ class ShuffledVectorSum(Tree):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"p-sums of a tree over {self.batches:,} batches, of shuffled messages with Bin(b, ¼) noise"
-        words = "an honest shuffler", "all users take part, and add their noise"
-        source = "Agarwal et al. 2018, theorem 1, for each p-sum; basic composition"
-        source = source if self.budget == "split" else "Zhou & Chowdhury 2024; Cheu et al. 2021"
-        return (self._claim(text, "the server, behind the shuffler: the sums of a batch's messages", source, words),)
+        view, words = (
+            "the server, behind the shuffler: sums of messages",
+            "an honest shuffler, and users who all take part",
+        )
+        source = "Agarwal et al. 2018, theorem 1, for each p-sum" if self.budget == "split" else "Zhou & Chowdhury 2024"
+        return (self._claim(text, view, source, (words,)),)
 
     def _unlawful(self) -> str:
         if self.budget == "whole" and self.depth > 1:
