@@ -108,9 +108,7 @@ class _Dispatcher(CPUDispatcher):
                 signal.raise_signal(signal.SIGINT)
 
 
-def dispatcher(
-    function: Callable[..., object], parts: Sequence[_Part], inline: bool, lean: bool, wrapped: bool
-) -> Any:
+def dispatcher(function: Callable[..., object], parts: Sequence[_Part], inline: bool, lean: bool, wrapped: bool) -> Any:
     """Return Numba's dispatcher of a function, or the function itself if Numba is switched off.
 
     Python can call it if it is `wrapped`; compiled functions always can.  ``error_model="numpy"``: division follows

@@ -1,0 +1,70 @@
+"""Zhou & Chowdhury 2024: Private-FedLinUCB, with the constants of the released code (σ, λ, β; δ = .1, B = 25).
+
+Sizes are ours (M = K = 20, d = 5, where the paper has 100, 100 and 10), and every run draws its own contexts and θ, so
+claims about the paper's rates are readings, and all others are our own.
+"""
+
+from hushbandits.bench.spec.claim import Claim, Ratio, Slope, line
+from hushbandits.bench.spec.experiment import Component, Figure
+from hushbandits.core import Params
+from hushbandits.core.random.rewards import Gaussian
+from hushbandits.experiments import _paper as paper
+
+_SIZES: Params = {
+    "contexts": "sphere+1", "rewards": Gaussian(0.5), "activity": "all", "n_agents": 20, "n_arms": 20, "n_features": 5,
+    "delta": 0.1, "sigma": "zhou2024",
+}  # fmt: skip
+FROZEN = Component("Private-FedLinUCB", label="frozen")
+WITHIN = Component("Private-FedLinUCB", label="as released", acts="within")
+
+_declared = paper.declaring(
+    "zhou2024", "Zhou & Chowdhury 2024", runs=20, metrics=("regret",), quick={"env.horizon": 200, "runs": 5}
+)
+
+EXPERIMENTS = (
+    _declared(
+        "epsilon",
+        "Regret against ε, local noise",
+        "theorem 4.1",
+        env=Component("PrivateFedLinear-v0", **_SIZES, horizon=10_000),
+        agents=[FROZEN, WITHIN],
+        sweep={"env.epsilon": (0.2, 1.0, 5.0)},
+        figures=(Figure(y="regret", log="xy"),),
+        claims=[
+            Claim("The regret as released grows as ε^−½.",
+                  Slope("regret", WITHIN, along="env.epsilon"), above=-0.6, below=-0.4, origin="reading"),
+            Claim("Agents that act on synchronised sums alone lose nothing.",
+                  Ratio("regret", FROZEN, WITHIN), **paper.MATCHES, origin="own"),
+        ],
+    ),
+    _declared(
+        "horizon",
+        "Regret against the horizon, local noise",
+        "theorem 4.1",
+        env=Component("PrivateFedLinear-v0", **_SIZES, epsilon=1.0),
+        agents=[FROZEN],
+        sweep={"env.horizon": (2500, 10_000, 40_000)},
+        figures=(Figure(y="regret", log="xy"),),
+        claims=[
+            Claim("The regret grows as √T.",
+                  Slope("regret", FROZEN, along="env.horizon"), above=0.4, below=0.6, origin="reading"),
+        ],
+        quick={"runs": 5, "env.horizon": (100, 200, 400)},
+    ),
+    _declared(
+        "batch",
+        "Regret against the size of batches, local noise",
+        "experiments",
+        own=True,
+        env=Component("PrivateFedLinear-v0", **_SIZES, epsilon=1.0, horizon=10_000),
+        agents=[FROZEN],
+        sweep={"env.batch": (5, 25, 125)},
+        figures=(Figure(y="regret", log="x"),),
+        claims=[
+            Claim("Batches of 5 rounds: more regret than batches of 25.",
+                  Ratio("regret", line(FROZEN, batch=5), line(FROZEN, batch=25)), **paper.MORE),
+            Claim("Batches of 125 rounds: less regret than batches of 25.",
+                  Ratio("regret", line(FROZEN, batch=125), line(FROZEN, batch=25)), **paper.LESS),
+        ],
+    ),
+)  # fmt: skip
