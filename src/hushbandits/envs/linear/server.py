@@ -109,19 +109,23 @@ class Server:
             rule = [*RULES].index(self.rule)
             gram, moment, pulls = self.sums.values()
             self.books = Books(gram, moment, pulls, known, volume, counts, rule, self.growth, self.ridge)
-            self.uploads, self.downloads, self.syncs = counts
             return
-        for array in (*self.sums.values(), self.pending, self.uploads, self.downloads, self.syncs, self.books.known):
+        for array in (*self.sums.values(), self.pending, self.books.known):
             array[rows] = 0
-        self.books.volume[rows] = d * np.log(self.ridge)
+        self.books.volume[rows], self.books.counts[:, rows] = d * np.log(self.ridge), 0
         for message, _ in self._coming:
             message["sent"][rows] = False
         for inbox in self._going:
             inbox._to[rows] = False
 
+    # properties: a view of an array would not be one any more in a pickle
+    uploads = property(lambda self: self.books.counts[0])
+    downloads = property(lambda self: self.books.counts[1])
+    syncs = property(lambda self: self.books.counts[2])
+
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
-        self.uploads += message["sent"].sum(1)
+        self.books.counts[0] += message["sent"].sum(1)
         if self.up_delay or self.down_delay:
             r, a = message["sent"].nonzero()
             self.pending[r, who[r, a]] = True
