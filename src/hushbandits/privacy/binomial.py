@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from hushbandits.privacy.divergence import until
+from hushbandits.privacy.tree import sensitivity
 
 #: A coin of the noise is 1 with this probability.
 COIN = 0.25
@@ -48,8 +49,8 @@ def vector_sum_epsilon(coins: float, delta: float, steps: int, entries: int, squ
     return binomial_epsilon(coins, delta, entries, l2 * math.sqrt(entries), l2, 2.0 * steps)
 
 
-def least_coins(n: int, epsilon: float, delta: float, steps: int, entries: int, square: float) -> int:
-    """Return the least number of coins of each of `n` users, and entry, for which `vector_sum_epsilon` is at most ε.
+def least_coins(n: int, epsilon: float, delta: float, steps: int, d: int) -> int:
+    """Return the least number of coins of each of `n` users, for an entry of (x xᵀ, r x), for (ε, δ)-privacy of a sum.
 
     Raises
     ------
@@ -58,10 +59,14 @@ def least_coins(n: int, epsilon: float, delta: float, steps: int, entries: int, 
     """
 
     def dear(coins: float) -> bool:
-        return coins == 0 or vector_sum_epsilon(n * coins, delta, steps, entries, square) > epsilon
+        found = vector_sum_epsilon(n * coins, delta, steps, d * (d + 3) // 2, sensitivity() ** 2) if coins else math.inf
+        return found > epsilon
 
     if math.isinf(found := until(dear, 1.0, 1 << 40, 0.5)[1]):
-        raise ValueError(
-            f"epsilon={epsilon!r} of a sum is too small: each of {n} users would need 2^40 coins for an entry"
-        )
+        raise ValueError(f"epsilon={epsilon!r} of a sum is too small: each of {n} users would need 2^40 coins an entry")
     return math.ceil(found)
+
+
+def released_coins(n: int, epsilon: float, delta: float, steps: int, d: int) -> int:
+    """Return the number of coins in the code of Zhou & Chowdhury 2024, ``⌈g² ln²(d²/δ)/(ε²n)⌉``."""
+    return math.ceil((steps * math.log(d * d / delta) / epsilon) ** 2 / n)

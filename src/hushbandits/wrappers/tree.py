@@ -50,6 +50,12 @@ class Tree(Wrapper):
         "epsilon": Metric("ε spent on one user, at most", "amount"),
         "delta": Metric("δ spent on one user, at most", "share"),
     }
+    #: The standard deviation of the noise in an entry of the server's sums, at most; λ of agents grows with it.
+    total: float
+    #: ε at δ, and δ at ε, of a user in 0 … κ p-sums.
+    costs: tuple[tuple[float, float], ...]
+    #: Why the noise does not bear out ε and δ, or ``""``.
+    flaw: str
     _open: Array  # (R, M, d, d + 1) sums of x xᵀ and of r x, not yet released
     _turns: Array  # (R, M) rounds in which an agent has acted
     _batches: Array  # (R, M) releases
@@ -82,20 +88,11 @@ class Tree(Wrapper):
 
     @abstractmethod
     def _plan(self, env: World) -> None:
-        """Work out the noise for the horizon and the sizes of `env`."""
-
-    @property
-    @abstractmethod
-    def total(self) -> float:
-        """Return the standard deviation of the noise in an entry of the server's sums, at most; λ grows with it."""
+        """Set `total`, `costs`, `flaw` and the noise, for the horizon and the sizes of `env`."""
 
     @abstractmethod
     def _release(self, r: Array, m: Array, k: Array, sent: Array) -> Array:
         """Return what batch `k` of agent `m` of run `r` adds to the server's sums, ``(n, d, d + 1)``."""
-
-    @abstractmethod
-    def _costs(self) -> tuple[tuple[float, float], ...]:
-        """Return ε at δ, and δ at ε, of a user in 0 … κ p-sums."""
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         shape, d = (len(rng), env.n_agents), env.n_features
@@ -129,7 +126,7 @@ class Tree(Wrapper):
         self._open[at] += blocks * there[..., None, None]
 
     def metrics(self, env: World) -> dict[str, Array]:
-        spent = np.array(self._costs())[np.frexp(self._batches.max(1))[1]]
+        spent = np.array(self.costs)[np.frexp(self._batches.max(1))[1]]
         return {"epsilon": spent[:, 0], "delta": np.where(env.infinite_cost(self), 1.0, spent[:, 1])}
 
     def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = ()) -> Guarantee:
@@ -153,11 +150,7 @@ class Tree(Wrapper):
             return f"agents say {' and '.join(said)} themselves, and they know their users' contexts"
         if env.contexts.norm > 1 + 1e-9:
             return f"features of {env.contexts!r} have norms up to {env.contexts.norm:g}, and the noise is for 1"
-        return self._unlawful()
-
-    @abstractmethod
-    def _unlawful(self) -> str:
-        """Return why the noise does not bear out ε and δ, or ``""``."""
+        return self.flaw
 
 
 class TreeGaussian(Tree):
@@ -198,20 +191,16 @@ class TreeGaussian(Tree):
         self.nodes = choice("nodes", nodes, ("fresh", "levels"))
 
     def _plan(self, env: World) -> None:
-        self.senders = int(env.n_agents)
         law, self.spread = SCALES.get(str(self.sigma), (None, 1.0))
-        #: σ of z, and σ·`spread` of Z.
+        #: σ of z, σ·`spread` of Z, and what one p-sum costs a user, ``μ = Δ/σ``.
         self.scale = law(self.epsilon, self.delta, self.depth, int(env.horizon)) if law else float(self.sigma)
-
-    @property
-    def total(self) -> float:
-        """Return the standard deviation of the noise in an entry of the server's sums, at most, by σ: σ√(Mκ)."""
-        return self.scale * math.sqrt(self.senders * self.depth)
-
-    @property
-    def mu(self) -> float:
-        """Return ``Δ/σ``, what one p-sum costs a user."""
-        return sensitivity(self.spread) / self.scale
+        self.mu = sensitivity(self.spread) / self.scale
+        self.total = self.scale * math.sqrt(env.n_agents * self.depth)
+        self.costs, self.flaw = gaussian_costs(self.epsilon, self.delta, self.mu, self.depth), ""
+        if self.nodes == "levels":
+            self.flaw = "most messages carry no noise of their own (nodes='levels')"
+        elif (found := self.costs[-1][1]) > self.delta * (1 + 1e-6):
+            self.flaw = f"the law of its noise gives δ = {found:.4g} at ε = {self.epsilon:g}, not δ = {self.delta:g}"
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         super().reset(env, rng, rows)
@@ -234,19 +223,8 @@ class TreeGaussian(Tree):
         u = np.concatenate([self._stream.take(int(run), 1) for run in runs])[sent[runs]]
         return unpacked(self.scale * frobenius(d, self.spread) * normal(u), d)
 
-    def _costs(self) -> tuple[tuple[float, float], ...]:
-        return gaussian_costs(self.epsilon, self.delta, self.mu, self.depth)
-
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"p-sums of a tree over {self.batches:,} batches, each with noise of σ = {self.scale:.4g}"
         source = "Dwork et al. 2010 and Chan et al. 2011 (tree); Balle & Wang 2018, theorem 8, at Δ² = 4.5 per p-sum"
         claim = self._claim(text, "the server and all other agents: all messages of an agent", source)
         return (replace(claim, exact=partial(gaussian_together, self.mu * math.sqrt(self.depth))),)
-
-    def _unlawful(self) -> str:
-        if self.nodes == "levels":
-            return "most messages carry no noise of their own (nodes='levels')"
-        found = self._costs()[-1][1]
-        if found <= self.delta * (1 + 1e-6):
-            return ""
-        return f"the law of its noise gives δ = {found:.4g} at ε = {self.epsilon:g}, not δ = {self.delta:g}"

@@ -10,8 +10,8 @@ import numpy as np
 from hushbandits.core import Fields, Guarantee, Streams, Uniforms, World, require, set_rows
 from hushbandits.core.utils import Array, choice
 from hushbandits.envs.linear.payload import served
-from hushbandits.privacy.binomial import COIN, least_coins
-from hushbandits.privacy.tree import packed, sensitivity, unpacked
+from hushbandits.privacy.binomial import COIN, least_coins, released_coins
+from hushbandits.privacy.tree import packed, unpacked
 from hushbandits.wrappers.tree import Tree
 
 
@@ -38,7 +38,7 @@ class ShuffledVectorSum(Tree):
     ...     (claim,) = hb.make_batched("ShuffleFedLinear-v0", budget=budget).guarantees()
     ...     print(claim.epsilon, claim.invalid_reason or 'holds')
     1.0 holds
-    inf each of the 9 p-sums that hold a user spends all of ε and δ (budget='whole')
+    inf no theorem bears out budget='whole': each of 9 p-sums spends all of ε and δ
     """
 
     vetted = ("proof", "audit")
@@ -57,33 +57,28 @@ class ShuffledVectorSum(Tree):
         if env.activity != "all" or self.own_feedback == "true":
             given = f"activity={env.activity!r} of the env and own_feedback={self.own_feedback!r}"
             raise ValueError(f"{given} must be 'all' and 'private': every user sends for itself to {self.name}")
-        before = env.wrappers[: [wrapper.name for wrapper in env.wrappers].index(self.name)]
-        self._losing = [wrapper.name for wrapper in before if wrapper.max_drop_fraction > 0]
         return super().message_fields(fields, env)
 
     def _plan(self, env: World) -> None:
-        self.n_features = d = int(env.n_features)
-        self.entries = d * (d + 3) // 2
+        d, kappa, whole = int(env.n_features), self.depth, self.budget == "whole"
+        self.entries, share = d * (d + 3) // 2, 1 if whole else kappa
         #: Users, g and b of a p-sum, by its level 0 … κ − 1.
-        self.users = [env.n_agents * int(self.batch or 1) << level for level in range(self.depth)]
+        self.users = [env.n_agents * int(self.batch or 1) << level for level in range(kappa)]
         self.steps = [math.ceil(max(2 * math.sqrt(n), d, 4)) for n in self.users]
-        share = self.epsilon / self.depth, self.delta / self.depth
-        whole = (math.log(d * d / self.delta) / self.epsilon) ** 2
-        self.coins = [
-            math.ceil(g * g * whole / n)
-            if self.budget == "whole"
-            else least_coins(n, *share, g, self.entries, sensitivity() ** 2)
-            for n, g in zip(self.users, self.steps, strict=True)
-        ]
-
-    @property
-    def total(self) -> float:
-        """Return the standard deviation of the noise in an entry of the server's sums, or what released code takes."""
-        if self.budget == "whole":
-            far = math.log(self.depth * self.n_features**2 / self.delta)
-            return self.depth * math.sqrt(math.log(1 / self.delta)) * far / self.epsilon
+        spend = self.epsilon / share, self.delta / share
+        self.costs = tuple((c * spend[0], min(1.0, c * spend[1])) for c in range(kappa + 1))
+        least = released_coins if whole else least_coins
+        self.coins = [least(n, *spend, g, d) for n, g in zip(self.users, self.steps, strict=True)]
         parts = zip(self.users, self.steps, self.coins, strict=True)
-        return math.sqrt(self.depth) * max(math.sqrt(n * b * COIN * (1 - COIN)) / g for n, g, b in parts)
+        self.total = math.sqrt(kappa) * max(math.sqrt(n * b * COIN * (1 - COIN)) / g for n, g, b in parts)
+        if whole:  # what released code takes for it
+            far = math.log(kappa * d * d / self.delta)
+            self.total = kappa * math.sqrt(math.log(1 / self.delta)) * far / self.epsilon
+        names = [wrapper.name for wrapper in env.wrappers]
+        losing = [w.name for w in env.wrappers[: names.index(self.name)] if w.max_drop_fraction > 0]
+        self.flaw = f"{' and '.join(losing)} may lose users, and with them noise that it counts on" if losing else ""
+        if whole:
+            self.flaw = f"no theorem bears out budget='whole': each of {kappa} p-sums spends all of ε and δ"
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         super().reset(env, rng, rows)
@@ -114,10 +109,6 @@ class ShuffledVectorSum(Tree):
         sums = self._rounded[run, level] + self._rngs[run].binomial(n * b, COIN, self.entries)
         return unpacked((sums - n * b * COIN) / g - n, d)
 
-    def _costs(self) -> tuple[tuple[float, float], ...]:
-        share = self.depth if self.budget == "split" else 1
-        return tuple((c * self.epsilon / share, min(1.0, c * self.delta / share)) for c in range(self.depth + 1))
-
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"p-sums of a tree over {self.batches:,} batches, of shuffled messages with Bin(b, ¼) noise"
         view, words = (
@@ -126,10 +117,3 @@ class ShuffledVectorSum(Tree):
         )
         source = "Agarwal et al. 2018, theorem 1, for each p-sum" if self.budget == "split" else "Zhou & Chowdhury 2024"
         return (self._claim(text, view, source, (words,)),)
-
-    def _unlawful(self) -> str:
-        if self.budget == "whole" and self.depth > 1:
-            return f"each of the {self.depth} p-sums that hold a user spends all of ε and δ (budget='whole')"
-        if self._losing:
-            return f"{' and '.join(self._losing)} may lose users, and with them noise that it counts on"
-        return ""
