@@ -97,6 +97,9 @@ ELSEWHERE = [
     Home("FedLinear-v0", "Async-LinUCB", LINEAR, {"gamma": 1.2}),
     Home("FedLinear-All-v0", "DisLinUCB", {**LINEAR, "contexts": "sphere+1"}, {"threshold": 0.5}),
     Home("FedLinear-All-v0", "Batch-LinUCB", {**LINEAR, "contexts": "pool"}, {"batch": 5}),
+    Home("PrivateFedLinear-v0", "Private-FedLinUCB", {**LINEAR, "batch": 5, "epsilon": 9.0}, {}, LOST),
+    Home("PrivateFedLinear-v0", "LinUCB-JDP", {**LINEAR, "n_agents": 1}),
+    Home("PrivateFedLinear-v0", "FedUCB", LINEAR, {"threshold": 5.0}),
     Home("CoopNetwork-Train-v0", "PPO-CoopNetwork", {"horizon": 30}),
     Home("DPMASE-Train-v0", "MaskablePPO-DPMASE", {"horizon": 60}),
     Home("DistDP-Train-v0", "PPO-DistDP"),
@@ -220,6 +223,13 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
     "blocks": Home("DistDP-v0", "Random", {**USERS, "n_agents": 2, "rewards": "bernoulli"}),
     # features
     "linear, lossy": Home("FedLinear-v0", "FedLinUCB", LINEAR, {"alpha": 0.1, "beta": None}, LOST),
+    "linear, within": Home(
+        "PrivateFedLinear-v0", "Private-FedLinUCB", {**LINEAR, "batch": 5, "epsilon": 9.0}, {"acts": "within"}
+    ),
+    "linear, users": Home("ShuffleFedLinear-v0", "Private-FedLinUCB", {**LINEAR, "batch": 5, "epsilon": 50.0}),
+    "linear, sealed": Home(
+        "FedLinear-All-v0", "Batch-LinUCB", LINEAR, {"batch": 5}, (Loss(0.2), SecAgg(bound=9.0)),
+    ),
     "linear, late": Home(
         "FedLinear-All-v0", "DisLinUCB", {**LINEAR, "up_delay": 2, "down_delay": 1}, {"threshold": 0.5}
     ),
@@ -250,6 +260,9 @@ BY_PHASES = {
     "ES-DPMASE",
     "LinUCB",
     "LinTS",
+    "Private-FedLinUCB",
+    "LinUCB-JDP",
+    "FedUCB",
     "Random",
 }
 
