@@ -115,7 +115,7 @@ def test_no_public_name_of_an_inbox_leads_behind_it(case):
     env_id, kwargs, wrappers = ENVS[case]
     *_, obs = _game(hb.make_batched(env_id, 2, wrappers=wrappers, **kwargs))
     inbox = obs.inbox
-    assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"decoded"}
+    assert {name for name in dir(inbox) if not name.startswith("_")} <= PUBLIC | {"arrivals", "decoded"}
     fields = inbox.fields
     with suppress(AttributeError):  # an added name gives access to nothing
         inbox.fields = (*fields, "sender")

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushbandits.agents.shariff2018 import SHIFTS, shifted
 from hushbandits.agents.wang2020 import DisLinUCB
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, flag
+from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, flag, probability
 from hushbandits.envs.linear.payload import tree_of
 
 
@@ -49,8 +49,8 @@ class FedUCB(DisLinUCB):
         ridge: float = 1.0,
         sigma: float = 0.5,
     ):
+        self.as_released, self.alpha = flag("as_released", as_released), probability("alpha", alpha)
         super().__init__(threshold, None, ridge, sigma, alpha)
-        self.as_released, self.alpha = flag("as_released", as_released), alpha
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require the server's rule, and of the env's tree that it takes sums whenever agents send them."""

@@ -33,7 +33,7 @@ EXPERIMENTS = (
         claims=[
             Claim("The regret as released grows as ε^−½.",
                   Slope("regret", WITHIN, along="env.epsilon"), above=-0.6, below=-0.4, origin="reading"),
-            Claim("Agents that act on synchronised sums alone lose nothing.",
+            Claim("Agents that act on synchronised sums alone match the regret as released.",
                   Ratio("regret", FROZEN, WITHIN), **paper.MATCHES, origin="own"),
         ],
     ),
