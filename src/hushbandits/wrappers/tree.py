@@ -161,8 +161,8 @@ class TreeGaussian(Tree):
 
     Parameters
     ----------
-    epsilon, delta, batch, own_feedback
-        As in `Tree`.
+    *args, **rest
+        As in `Tree`: ε, δ, B and `own_feedback`.
     sigma : float or str
         σ: a number; ``"exact"``, the least one, ``√(4.5κ)/μ(ε, δ)``; or of released code: ``"zhou2024"``,
         ``√(κ(ln(1/δ) + ε))/ε``; ``"dubey2020"``, ``√(80(1 + ⌈ln T⌉)) ln(10/δ)/ε``; ``"shariff2018"``,

@@ -24,8 +24,8 @@ class ShuffledVectorSum(Tree):
 
     Parameters
     ----------
-    epsilon, delta, batch, own_feedback
-        As in `Tree`.
+    *args, **rest
+        As in `Tree`: ε, δ, B and `own_feedback`.
     budget : str
         What a p-sum may spend: ``"split"``, ε/κ at δ/κ, with the least b for which theorem 1 of Agarwal et al. 2018
         bears it out; ``"whole"``, as in the authors' code, all of ε at δ by its own constant
