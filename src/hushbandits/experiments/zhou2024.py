@@ -18,7 +18,7 @@ FROZEN = Component("Private-FedLinUCB", label="frozen")
 WITHIN = Component("Private-FedLinUCB", label="as released", acts="within")
 
 _declared = paper.declaring(
-    "zhou2024", "Zhou & Chowdhury 2024", runs=20, metrics=("regret",), quick={"env.horizon": 200, "runs": 5}
+    "zhou2024", "Zhou & Chowdhury 2024", runs=50, metrics=("regret",), quick={"env.horizon": 200, "runs": 5}
 )
 
 EXPERIMENTS = (
