@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache, partial
@@ -124,6 +125,8 @@ def _started(options: RunOptions, jobs: int) -> Iterator[None]:
         with _client(options) as client, joblib.parallel_config("dask", n_jobs=-1, client=client):
             yield
         return
+    # Loky replaces workers that have grown, says so, and nothing is lost.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
     # At least two processes: with one, joblib would play in this process, which a task may kill.
     jobs = max(2, jobs)
     over = False
