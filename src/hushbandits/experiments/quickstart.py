@@ -1,4 +1,4 @@
-"""Three small experiments, one per setting, in under a minute."""
+"""Three small experiments, of exploration, networks and feedback, in under a minute."""
 
 from hushbandits.bench.spec.experiment import Component, Experiment, Figure
 
