@@ -18,7 +18,7 @@ from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.env import Linear, pay
 from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
-from hushbandits.estimators.ridge import Radius, Ridge, Sums, add, choose, radius_of, refresh, sum_up
+from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, radius_of, refresh, sum_up
 
 
 @jit
@@ -36,8 +36,8 @@ def grows(t, since, grown, threshold):  # type: ignore[no-untyped-def]
 class State(NamedTuple):
     """What compiled rounds of a `LinearTeam` read and write."""
 
-    played: Any  # Books
-    data: Any  # Books
+    played: Any  # RidgeArrays
+    data: Any  # RidgeArrays
     gram: Array
     moment: Array
     pulls: Array
@@ -68,7 +68,7 @@ class LinearTeam(Team):
     ----------
     played, data : Ridge
         Regressions by which agents play, and with all that they know; one and the same unless `lags`.
-    unsent : Sums
+    unsent : Unsent
         What they have not uploaded.
     base : (R, M)
         ln det of λI plus what an agent shares with the server.
@@ -84,7 +84,7 @@ class LinearTeam(Team):
     trigger: ClassVar[Callable[..., bool]] = grows
     #: Whether an agent plays by its last download alone.
     lags: ClassVar[bool] = False
-    unsent: Sums
+    unsent: Unsent
 
     def __init__(self, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05):
         self.beta = None if beta is None else real("beta", beta, 0, closed="low")
@@ -108,7 +108,7 @@ class LinearTeam(Team):
         self.env, self._runs = env, np.arange(runs)[:, None]
         self.played = self.ridges(runs, env)
         self.data = self.ridges(runs, env) if self.lags else self.played
-        self.unsent = Sums(runs, env.n_agents, env.n_features)
+        self.unsent = Unsent(runs, env.n_agents, env.n_features)
         self.base, self.since = self.data.volume.copy(), np.zeros(runs, np.int64)
         if self.beta is None:
             tail = 2 * math.log(1 / self.delta)
@@ -116,7 +116,7 @@ class LinearTeam(Team):
         else:
             self.radius = Radius(self.beta, 0.0, 0.0, self.ridge)
         self.state = State(
-            self.played.books, self.data.books, self.unsent.gram, self.unsent.moment, self.unsent.pulls,
+            self.played.arrays, self.data.arrays, self.unsent.gram, self.unsent.moment, self.unsent.pulls,
             self.base, self.since, self.radius, float(self.threshold(env)), self.lags,
         )  # fmt: skip
 
@@ -174,7 +174,7 @@ class LinearTeam(Team):
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
         pay = Payment(shifted(env.law, u), env.theta, env._regret, type(env.law) is Bernoulli, low, high)
         loops(type(self).trigger).rounds(
-            self.state, env.books, x, env.contexts.seen(x), who, pay, t, self.server == "synchronize"
+            self.state, env.arrays, x, env.contexts.seen(x), who, pay, t, self.server == "synchronize"
         )
         env.passed(rounds)
 
@@ -217,7 +217,7 @@ def loops(trigger: Callable[..., bool]) -> Loops:
                 sent[r, a] = learn_one(state, r, who[r, a], t[r], x[r, a], reward[r, a])
 
     @jit
-    def rounds(state, books, x, features, who, payment, t, together):  # type: ignore[no-untyped-def]
+    def rounds(state, arrays, x, features, who, payment, t, together):  # type: ignore[no-untyped-def]
         sent, to = np.empty(who.shape[2], np.bool_), np.empty(state.base.shape[1], np.bool_)
         for i in range(len(x)):
             for r in range(who.shape[1]):
@@ -237,16 +237,16 @@ def loops(trigger: Callable[..., bool]) -> Loops:
                     asked |= sent[a]
                 if asked:
                     sent |= together
-                    _exchange(state, books, r, who[i, r], sent, to, t + i + 1)
+                    _exchange(state, arrays, r, who[i, r], sent, to, t + i + 1)
 
     return Loops(learn, rounds)
 
 
 @jit
-def _exchange(state, books, r, who, sent, to, t):  # type: ignore[no-untyped-def]
+def _exchange(state, arrays, r, who, sent, to, t):  # type: ignore[no-untyped-def]
     """Play the second phase of run r: uploads, the server's answer, and downloads."""
-    books.counts[0, r] += sent.sum()
-    serve_run(books, r, who, sent, who, state.gram[r], state.moment[r], state.pulls[r], to)
+    arrays.counts[0, r] += sent.sum()
+    serve_run(arrays, r, who, sent, who, state.gram[r], state.moment[r], state.pulls[r], to)
     for a in range(who.size):
         if sent[a]:
             m = who[a]
@@ -254,7 +254,7 @@ def _exchange(state, books, r, who, sent, to, t):  # type: ignore[no-untyped-def
             state.gram[r, m], state.moment[r, m], state.pulls[r, m] = 0.0, 0.0, 0
     for m in range(to.size):
         if to[m]:
-            _hear(state, t, r, m, books.gram[r, 0], books.moment[r, 0], books.pulls[r, 0])
+            _hear(state, t, r, m, arrays.gram[r, 0], arrays.moment[r, 0], arrays.pulls[r, 0])
 
 
 @jit

@@ -10,7 +10,7 @@ import numpy as np
 from hushbandits.core import Array, jit
 
 
-class Books(NamedTuple):
+class RidgeArrays(NamedTuple):
     """The arrays of a `Ridge`, as compiled code takes them."""
 
     inverse: Array
@@ -46,8 +46,8 @@ class Ridge:
         ln det V.
     pulls : (R, M) int
         Pulls in V.
-    books : Books
-        These arrays.
+    arrays : RidgeArrays
+        All of them.
     """
 
     def __init__(self, runs: int, learners: int, d: int, ridge: float):
@@ -56,7 +56,7 @@ class Ridge:
         self.moment, self.theta = np.zeros((2, runs, learners, d))
         self.volume = np.full((runs, learners), d * math.log(ridge))
         self.pulls = np.zeros((runs, learners), np.int64)
-        self.books = Books(self.inverse, self.moment, self.theta, self.volume, self.pulls)
+        self.arrays = RidgeArrays(self.inverse, self.moment, self.theta, self.volume, self.pulls)
 
     def restart(self, rows: Array) -> None:
         """Empty the regressions of the runs `rows`."""
@@ -66,7 +66,7 @@ class Ridge:
 
     def refresh(self, run: Array, learner: Array, gram: Array, moment: Array, pulls: Array) -> None:
         """Set the regressions of n learners to λI + `gram`, ``(n, d, d)``, `moment` ``(n, d)`` and `pulls` ``(n,)``."""
-        _refresh_all(run, learner, gram, moment, pulls, self.ridge, self.books)
+        _refresh_all(run, learner, gram, moment, pulls, self.ridge, self.arrays)
 
     def predict(self, features: Array) -> tuple[Array, Array]:
         """Return ``x·θ̂`` and ``‖x‖`` in the norm of V⁻¹, each ``(R, M, K)``, of `features` ``(R, M, K, d)``."""
@@ -75,7 +75,7 @@ class Ridge:
 
     def add(self, who: Array, x: Array, reward: Array) -> None:
         """Add a pull of each learner `who` ``(R, A)``, with features `x` ``(R, A, d)`` and its `reward` ``(R, A)``."""
-        _add_all(who, x, reward, self.books)
+        _add_all(who, x, reward, self.arrays)
 
     def choose(self, who: Array, features: Array, radius: Radius) -> Array:
         """Return the arms ``(R, A)`` with the largest ``x·θ̂ + β ‖x‖`` in the norm of V⁻¹, the first on ties.
@@ -89,7 +89,7 @@ class Ridge:
             β.
         """
         arm = np.empty(who.shape, np.int64)
-        _choose_all(who, features, radius, self.books, arm)
+        _choose_all(who, features, radius, self.arrays, arm)
         return arm
 
 
@@ -114,8 +114,8 @@ class Radius(NamedTuple):
     ridge: float
 
 
-class Sums:
-    """Sums of features and rewards that R × M learners have not uploaded yet.
+class Unsent:
+    """Unsent of features and rewards that R × M learners have not uploaded yet.
 
     Parameters
     ----------
@@ -131,10 +131,6 @@ class Sums:
     def __init__(self, runs: int, learners: int, d: int):
         self.gram, self.moment = np.zeros((runs, learners, d, d)), np.zeros((runs, learners, d))
         self.pulls = np.zeros((runs, learners), np.int64)
-
-    def add(self, who: Array, x: Array, reward: Array) -> None:
-        """Add a pull of each learner `who` ``(R, A)``."""
-        _sum_all(who, x, reward, self.gram, self.moment, self.pulls)
 
     def take(self, who: Array, sent: Array) -> dict[str, Array]:
         """Return the message of the learners `who` with ``sent``, and empty the sums of those who send."""
@@ -176,9 +172,9 @@ def choose(features, inverse, theta, radius):  # type: ignore[no-untyped-def]
 
 
 @jit
-def add(books, r, m, x, reward):  # type: ignore[no-untyped-def]
+def add(arrays, r, m, x, reward):  # type: ignore[no-untyped-def]
     """Add a pull with features `x` and its `reward` to the regression of learner m in run r."""
-    inverse, moment, theta = books.inverse[r, m], books.moment[r, m], books.theta[r, m]
+    inverse, moment, theta = arrays.inverse[r, m], arrays.moment[r, m], arrays.theta[r, m]
     d = x.size
     image = np.zeros(d)
     for j in range(d):
@@ -196,8 +192,8 @@ def add(books, r, m, x, reward):  # type: ignore[no-untyped-def]
     for j in range(d):
         for i in range(d):
             theta[i] += inverse[j, i] * moment[j]
-    books.volume[r, m] += math.log(norm)
-    books.pulls[r, m] += 1
+    arrays.volume[r, m] += math.log(norm)
+    arrays.pulls[r, m] += 1
 
 
 @jit
@@ -211,14 +207,14 @@ def sum_up(gram, moment, pulls, r, m, x, reward):  # type: ignore[no-untyped-def
 
 
 @jit
-def refresh(books, r, m, gram, moment, pulls, ridge):  # type: ignore[no-untyped-def]
+def refresh(arrays, r, m, gram, moment, pulls, ridge):  # type: ignore[no-untyped-def]
     """Set the regression of learner m in run r to λI + `gram`, `moment` and `pulls`."""
     d = moment.size
     v = gram + ridge * np.eye(d)
-    books.volume[r, m] = np.linalg.slogdet(v)[1]
-    books.inverse[r, m] = np.linalg.inv(v)
-    books.moment[r, m], books.pulls[r, m] = moment, pulls
-    theta, inverse = books.theta[r, m], books.inverse[r, m]
+    arrays.volume[r, m] = np.linalg.slogdet(v)[1]
+    arrays.inverse[r, m] = np.linalg.inv(v)
+    arrays.moment[r, m], arrays.pulls[r, m] = moment, pulls
+    theta, inverse = arrays.theta[r, m], arrays.inverse[r, m]
     theta[:] = 0.0
     for j in range(d):
         for i in range(d):
@@ -226,29 +222,22 @@ def refresh(books, r, m, gram, moment, pulls, ridge):  # type: ignore[no-untyped
 
 
 @jit
-def _refresh_all(run, learner, gram, moment, pulls, ridge, books):  # type: ignore[no-untyped-def]
+def _refresh_all(run, learner, gram, moment, pulls, ridge, arrays):  # type: ignore[no-untyped-def]
     for n in range(len(run)):
-        refresh(books, run[n], learner[n], gram[n], moment[n], pulls[n], ridge)
+        refresh(arrays, run[n], learner[n], gram[n], moment[n], pulls[n], ridge)
 
 
 @jit
-def _choose_all(who, features, radius, books, arm):  # type: ignore[no-untyped-def]
+def _choose_all(who, features, radius, arrays, arm):  # type: ignore[no-untyped-def]
     for r in range(who.shape[0]):
         for a in range(who.shape[1]):
             m = who[r, a]
-            width = radius_of(radius, books.pulls[r, m], features.shape[3])
-            arm[r, a] = choose(features[r, a], books.inverse[r, m], books.theta[r, m], width)
+            width = radius_of(radius, arrays.pulls[r, m], features.shape[3])
+            arm[r, a] = choose(features[r, a], arrays.inverse[r, m], arrays.theta[r, m], width)
 
 
 @jit
-def _add_all(who, x, reward, books):  # type: ignore[no-untyped-def]
+def _add_all(who, x, reward, arrays):  # type: ignore[no-untyped-def]
     for r in range(who.shape[0]):
         for a in range(who.shape[1]):
-            add(books, r, who[r, a], x[r, a], reward[r, a])
-
-
-@jit
-def _sum_all(who, x, reward, gram, moment, pulls):  # type: ignore[no-untyped-def]
-    for r in range(who.shape[0]):
-        for a in range(who.shape[1]):
-            sum_up(gram, moment, pulls, r, who[r, a], x[r, a], reward[r, a])
+            add(arrays, r, who[r, a], x[r, a], reward[r, a])

@@ -17,7 +17,7 @@ from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import choice, count, jit, real
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import RULES, Books, Flood, Server, ServerInbox
+from hushbandits.envs.linear.server import RULES, Flood, Server, ServerArrays, ServerInbox
 from hushbandits.envs.linear.task import LinearTask
 from hushbandits.envs.network.topology import placed
 
@@ -244,10 +244,10 @@ class Linear(Env):
         return x[:-1], who[:-1], self._uniforms.rows(rounds)
 
     @property
-    def books(self) -> Books:
+    def arrays(self) -> ServerArrays:
         """Return the arrays of the server."""
         assert isinstance(self._server, Server)
-        return self._server.books
+        return self._server.arrays
 
     def passed(self, rounds: int) -> None:
         """Count `rounds` rounds that compiled code has played."""

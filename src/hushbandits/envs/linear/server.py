@@ -62,7 +62,7 @@ class ServerInbox(Inbox):
         return value[r, m if value.shape[1] > 1 else 0]
 
 
-class Books(NamedTuple):
+class ServerArrays(NamedTuple):
     """The arrays of a `Server`, as compiled code takes them."""
 
     gram: Array
@@ -108,24 +108,24 @@ class Server:
             counts = np.zeros((3, runs), np.int64)
             rule = [*RULES].index(self.rule)
             gram, moment, pulls = self.sums.values()
-            self.books = Books(gram, moment, pulls, known, volume, counts, rule, self.growth, self.ridge)
+            self.arrays = ServerArrays(gram, moment, pulls, known, volume, counts, rule, self.growth, self.ridge)
             return
-        for array in (*self.sums.values(), self.pending, self.books.known):
+        for array in (*self.sums.values(), self.pending, self.arrays.known):
             array[rows] = 0
-        self.books.volume[rows], self.books.counts[:, rows] = d * np.log(self.ridge), 0
+        self.arrays.volume[rows], self.arrays.counts[:, rows] = d * np.log(self.ridge), 0
         for message, _ in self._coming:
             message["sent"][rows] = False
         for inbox in self._going:
             inbox._to[rows] = False
 
     # properties: a view of an array would not be one any more in a pickle
-    uploads = property(lambda self: self.books.counts[0])
-    downloads = property(lambda self: self.books.counts[1])
-    syncs = property(lambda self: self.books.counts[2])
+    uploads = property(lambda self: self.arrays.counts[0])
+    downloads = property(lambda self: self.arrays.counts[1])
+    syncs = property(lambda self: self.arrays.counts[2])
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
-        self.books.counts[0] += message["sent"].sum(1)
+        self.arrays.counts[0] += message["sent"].sum(1)
         if self.up_delay or self.down_delay:
             r, a = message["sent"].nonzero()
             self.pending[r, who[r, a]] = True
@@ -134,7 +134,7 @@ class Server:
             self._coming.append((copy.deepcopy(message), who.copy()))
         if not self.up_delay or len(self._coming) > self.up_delay:
             message, who = self._coming.popleft() if self.up_delay else (message, who)
-            _serve(self.books, message["sent"], who, *(message[name] for name in FIELDS), to)
+            _serve(self.arrays, message["sent"], who, *(message[name] for name in FIELDS), to)
         if not self.down_delay:
             self.pending &= ~to
             return ServerInbox(self.sums, to)
@@ -147,46 +147,46 @@ class Server:
 
 
 @jit
-def serve_run(books, r, who, sent, at, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
+def serve_run(arrays, r, who, sent, at, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
     """Add the uploads of run r to the server's sums, and mark in `to` ``(M,)`` who downloads.
 
     Agent ``who[a]`` uploads row ``at[a]`` of `gram`, `moment` and `pulls` if ``sent[a]``.
     """
     to[:] = False
-    rule, any_sent, d = books.rule, False, moment.shape[1]
+    rule, any_sent, d = arrays.rule, False, moment.shape[1]
     for a in range(sent.size):
         if not sent[a]:
             continue
         n, m = at[a], who[a]
         any_sent = to[m] = True
-        books.pulls[r, 0] += pulls[n]
+        arrays.pulls[r, 0] += pulls[n]
         for i in range(d):
-            books.moment[r, 0, i] += moment[n, i]
+            arrays.moment[r, 0, i] += moment[n, i]
             for j in range(d):
-                books.gram[r, 0, i, j] += gram[n, i, j]
+                arrays.gram[r, 0, i, j] += gram[n, i, j]
         if rule == _DIFFERENCES:
-            books.known[r, m] += gram[n]
-            books.volume[r, m] = np.linalg.slogdet(books.known[r, m] + books.ridge * np.eye(d))[1]
+            arrays.known[r, m] += gram[n]
+            arrays.volume[r, m] = np.linalg.slogdet(arrays.known[r, m] + arrays.ridge * np.eye(d))[1]
     if not any_sent or rule == _ANSWER:
-        books.counts[1, r] += any_sent * to.sum()
+        arrays.counts[1, r] += any_sent * to.sum()
         return
     if rule == _DIFFERENCES:
-        volume = np.linalg.slogdet(books.gram[r, 0] + books.ridge * np.eye(d))[1]
+        volume = np.linalg.slogdet(arrays.gram[r, 0] + arrays.ridge * np.eye(d))[1]
         for m in range(to.size):
-            to[m] = volume > math.log(books.growth) + books.volume[r, m]
+            to[m] = volume > math.log(arrays.growth) + arrays.volume[r, m]
             if to[m]:
-                books.known[r, m], books.volume[r, m] = books.gram[r, 0], volume
+                arrays.known[r, m], arrays.volume[r, m] = arrays.gram[r, 0], volume
     else:
         to[:] = True
-        books.counts[2, r] += 1
-    books.counts[1, r] += to.sum()
+        arrays.counts[2, r] += 1
+    arrays.counts[1, r] += to.sum()
 
 
 @jit
-def _serve(books, sent, who, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
+def _serve(arrays, sent, who, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
     at = np.arange(who.shape[1])
     for r in range(who.shape[0]):
-        serve_run(books, r, who[r], sent[r], at, gram[r], moment[r], pulls[r], to[r])
+        serve_run(arrays, r, who[r], sent[r], at, gram[r], moment[r], pulls[r], to[r])
 
 
 class Flood:
