@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import arms_pulled, build
+from helpers import arms_pulled, build, equal
 from kinds import each_once
 from scipy import stats
 from twins_federated import A, corrupted, fed_mom, naive_phases, rewards_of
@@ -12,6 +12,7 @@ from twins_federated import A, corrupted, fed_mom, naive_phases, rewards_of
 import hushbandits as hb
 from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
 from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core.rollout import record
 from hushbandits.wrappers.false_means import FalseMeans
 
 MEANS = (0.9, 0.2, 0.5, 0.85)
@@ -119,3 +120,20 @@ def test_liars_of_a_run_that_starts_among_others_are_those_of_one_alone(reading)
         np.testing.assert_array_equal(heard(env, count)[1], (own := heard(alone, count))[0])
         assert (own != 0.5).any()
     assert (before[1] != own[0]).any()
+
+
+@pytest.mark.parametrize(
+    ("attack", "agent"), [("invert", "Fed-MoM-UCB"), ("hide", "Fed1-UCB"), ("zero", "Fed-MoM-UCB")]
+)
+def test_rounds_without_messages_are_played_at_once(attack, agent):
+    def played(step):
+        given = {"n_agents": 9, "means": MEANS, "spread": 0.01, "horizon": T}
+        wrappers = [FalseMeans(attack, 0.3)]
+        env, team = build("FederatedNetwork-v0", agent, 3, given, {"sigma": 0.2}, wrappers)
+        assert env.can_pull_ahead
+        return record(env, team, 5, (10, 300, T), ("regret", "messages"), step=step)
+
+    calls = []
+    for at_once, by_phases in zip(played(None), played(lambda: calls.append(1)), strict=True):
+        equal(at_once, by_phases)
+    assert len(calls) == T

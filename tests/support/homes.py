@@ -249,8 +249,6 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
 STATES = {"Private-UCB", "Private-UCB-exact", "DP-UCB-INT"}
 #: Agents whose rounds are never compiled.
 BY_PHASES = {
-    "Fed1-UCB",
-    "Fed-MoM-UCB",
     "Resilient-UCB",
     "GosInE",
     "GosInE-async",
@@ -269,6 +267,8 @@ BY_PHASES = {
 
 def compiled(home):
     """Return whether its rounds are compiled: in networks and votes in which only random numbers affect reports."""
+    if home.agent in ("Fed1-UCB", "Fed-MoM-UCB"):  # between their messages
+        return all(isinstance(w, FalseMeans) for w in home.wrappers) and "edge_failure_prob" not in home.env
     if home.agent in STATES:
         return not home.wrappers and "edge_failure_prob" not in home.env
     if takes(home.env_id, "contexts"):

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hushbandits.agents.shi2021 import Books, Federated, best_left
-from hushbandits.core import Array, Requirements, Streams, World, choice, count, jit, real
+from hushbandits.agents.shi2021 import Books, Federated, best_left, medians
+from hushbandits.core import Array, Requirements, Streams, World, choice, count, real
 
 #: a(λ), by name.
 MAPPINGS: dict[str, Callable[[float], float]] = {
@@ -70,32 +70,6 @@ def tolerance(clients: int, fraction: float, mapping: str, sigma_c: float) -> fl
     """
     e = _shares(fraction, mapping)[1]
     return 8 * sigma_c * math.sqrt(math.log(2) * (4 * e - 1) / (group_size(clients, fraction, mapping) * (2 * e - 1)))
-
-
-@jit
-def _medians(due: Array, table: Array, size: int, estimate: Array) -> None:
-    """Write the median of the averages over groups of `size` clients to `estimate`; the last group may be larger."""
-    runs, agents, arms = estimate.shape
-    groups = agents // size
-    total, heard, found = np.empty(groups), np.empty(groups), np.empty(groups)
-    for r in range(runs):
-        for m in range(agents):
-            if not due[r, m]:
-                continue
-            for k in range(arms):
-                total[:], heard[:] = 0.0, 0.0
-                for c in range(agents):
-                    if not math.isnan(table[r, m, c, k]):
-                        g = min(c // size, groups - 1)
-                        total[g] += table[r, m, c, k]
-                        heard[g] += 1.0
-                some = 0
-                for g in range(groups):  # a group without any message has no average
-                    if heard[g] > 0.0:
-                        found[some] = total[g] / heard[g]
-                        some += 1
-                if some > 0:
-                    estimate[r, m, k] = np.median(found[:some])
 
 
 class FedMoMUCB(Federated):
@@ -203,8 +177,8 @@ class FedMoMUCB(Federated):
         upto = _GROWTHS[self.growth]
         return upto(phase) - upto(phase - 1)
 
-    def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
-        estimate = np.zeros(books.n.shape)
-        _medians(due, table, self._size, estimate)
+    def judge(self, due: Array, table: Array, own: Array, books: Books) -> tuple[Array, Array]:
+        estimate, known = np.zeros((2, *books.n.shape))
+        medians(due, table, own, self._size, estimate, known)
         width = self._factor * (self.sigma / np.sqrt(books.pulls) + self.sigma_c)
         return estimate > best_left(estimate, books) - 2 * width[..., None], width <= self.beta / 4

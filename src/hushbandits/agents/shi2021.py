@@ -8,14 +8,33 @@ same result.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Metric, Requirements, Streams, Team, World, integer, jit, real
+from hushbandits.core import (
+    LONGEST,
+    Array,
+    Field,
+    Inbox,
+    Metric,
+    Requirements,
+    Streams,
+    Team,
+    World,
+    integer,
+    jit,
+    real,
+)
 from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
+from hushbandits.envs.network.env import CoopNetwork
+from hushbandits.envs.network.episode import phases, play
+from hushbandits.envs.network.inbox import SlotInbox
+
+#: Pulls that are played at once, and the phases of a round.
+_BLOCK, _PHASES = 1 << 15, ("act", "compose", "receive")
 
 
 class Books(NamedTuple):
@@ -53,10 +72,25 @@ def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 
 @jit
-def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, table: Array) -> None:
-    """Write client c's mean of arm k, as client m knows it, to ``table[r, m, c, k]``, for each client m in `due`.
+def _choose_ahead(books: Books, arms: Array) -> None:
+    """Write the arms of the next rounds, in which no phase ends, to `arms` ``(rounds, R, M)``."""
+    for i in range(arms.shape[0]):
+        _choose(books, arms[i])
+        books.place[:] += 1
+    books.place[:] -= arms.shape[0]
 
-    It is NaN if client m does not know it.
+
+@jit
+def _learn_ahead(books: Books, arms: Array, rewards: Array, due: Array) -> None:
+    for i in range(arms.shape[0]):
+        _learn(books, arms[i], rewards[i], due)
+
+
+@jit
+def _table(due: Array, sender: Array, mean: Array, count: Array, table: Array) -> None:
+    """Write the mean of client c's arm k that client m received last to ``table[r, m, c, k]``, NaN if there is none.
+
+    Only clients m in `due` need it.
     """
     runs, agents, slots = sender.shape
     for r in range(runs):
@@ -64,29 +98,68 @@ def _table(due: Array, sender: Array, mean: Array, count: Array, own: Array, tab
             if not due[r, m]:
                 continue
             table[r, m] = np.nan
-            table[r, m, m] = own[r, m]
             for slot in range(slots):
                 if sender[r, m, slot] >= 0:
-                    for k in range(own.shape[2]):
+                    for k in range(mean.shape[3]):
                         if count[r, m, slot, k] > 0.0:
                             table[r, m, sender[r, m, slot], k] = mean[r, m, slot, k]
 
 
 @jit
-def _averages(due: Array, table: Array, estimate: Array, heard: Array) -> None:
-    """Write to `estimate` the average of the means that each client in `due` knows, and to `heard` their number."""
+def _median(heard: Array, own: Array, m: int, k: int, size: int, total: Array, number: Array) -> tuple[float, int]:
+    """Return the median over groups of the averages of arm k that client m knows, and the number of these clients."""
+    agents, groups, known = heard.shape[0], total.size, 0
+    total[:], number[:] = 0.0, 0.0
+    for c in range(agents):
+        x = own[c, k] if c == m else heard[c, k]
+        if not math.isnan(x):
+            g = min(c // size, groups - 1)
+            total[g] += x
+            number[g] += 1.0
+            known += 1
+    some = 0
+    for g in range(groups):  # a group without any message has no average
+        if number[g] > 0.0:
+            total[some] = total[g] / number[g]
+            some += 1
+    return np.median(total[:some]) if some > 0 else 0.0, known
+
+
+@jit
+def medians(due: Array, table: Array, own: Array, size: int, estimate: Array, known: Array) -> None:
+    """Write the median of the averages over groups of `size` clients to `estimate`; the last group may be larger.
+
+    Parameters
+    ----------
+    due : (R, M) bool
+        The clients that need it.
+    table : (R, 1 or M, M, K)
+        What all clients or each client received from the others, NaN if nothing.
+    own : (R, M, K)
+        What each client knows itself.
+    size : int
+        M makes one group: the average of all.
+    estimate, known : (R, M, K)
+        The results: medians, and numbers of the clients whose means entered.
+    """
     runs, agents, arms = estimate.shape
+    total, number = np.empty((2, agents // size))
     for r in range(runs):
+        like = -1  # a client who knows of itself what all others do; the results of such clients are equal
         for m in range(agents):
             if not due[r, m]:
                 continue
+            heard = table[r, m % table.shape[1]]
+            same = table.shape[1] == 1
             for k in range(arms):
-                total, size = 0.0, 0
-                for c in range(agents):
-                    if not math.isnan(table[r, m, c, k]):
-                        total += table[r, m, c, k]
-                        size += 1
-                estimate[r, m, k], heard[r, m, k] = total / max(size, 1), size
+                same = same and own[r, m, k] == heard[m, k]
+            for k in range(arms):
+                if same and like >= 0:
+                    estimate[r, m, k], known[r, m, k] = estimate[r, like, k], known[r, like, k]
+                else:
+                    estimate[r, m, k], known[r, m, k] = _median(heard, own[r], m, k, size, total, number)
+            if same:
+                like = m
 
 
 def best_left(values: Array, books: Books) -> Array:
@@ -148,21 +221,24 @@ class Federated(Team):
         """Return the number of pulls of each arm, at least 1, in the phases `phase`, as ints ``(R, M)``."""
         raise NotImplementedError(f"{type(self).__name__} must define schedule(phase)")
 
-    def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
+    def judge(self, due: Array, table: Array, own: Array, books: Books) -> tuple[Array, Array]:
         """Return which arms each client keeps, ``(R, M, K)`` bool, and whether its last phase is over, ``(R, M)`` bool.
 
-        `table` holds what every client knows of client c's arm k, ``(R, M, M, K)``, NaN if unknown; only the results of
-        clients that are `due` are used.  At least one of the arms left in `books` must be kept.
+        `table` and `own` hold the means that clients know, as in `medians`; only the results of clients that are `due`
+        are used.  At least one of the arms left in `books` must be kept.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, books)")
+        raise NotImplementedError(f"{type(self).__name__} must define judge(due, table, own, books)")
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require a complete graph: every client acts as the server, and must receive all posts in a round."""
         return Requirements(env={"graph": "complete", "max_hops": 1})
 
     def runs_at_once(self, env: World) -> int | None:
-        """Return the number of runs whose tables fit in about 32 MB."""
-        return max(1, (1 << 22) // (env.n_agents**2 * env.n_arms))
+        """Return 1 if rounds without messages can be played at once, else how many runs' tables fit in about 32 MB.
+
+        Runs end their phases at different times.
+        """
+        return 1 if env.can_pull_ahead else max(1, (1 << 22) // (env.n_agents**2 * env.n_arms))
 
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if some client receives posts late or never; only `reset` can check a random graph."""
@@ -186,7 +262,6 @@ class Federated(Team):
         self._due = np.zeros(shape[:2], bool)
         self._mean, self._count = np.zeros((2, *shape))
         self._uploads = np.zeros(shape[0], np.int64)
-        self._table: Array | None = None  # many federations never need it
 
     def act(self, obs: Observation) -> Array:
         _choose(self._books, self._arm)
@@ -205,13 +280,40 @@ class Federated(Team):
         if not due.any():
             return
         runs, agents, arms = books.n.shape
-        if self._table is None:
-            self._table = np.empty((runs, agents, agents, arms))
-        table = self._table
-        sender, mean, count = (np.asarray(inbox[field]) for field in ("sender", "mean", "count"))
-        _table(due, sender, mean, count, self._mean, table)
-        kept, over = self.judge(due, table, books)
+        if type(inbox) is SlotInbox:  # every client receives the same
+            mail, posted = inbox._mail(("mean", "count"))
+            mean, count = (values[posted % len(values)] for values in mail.values)
+            table = np.where(count > 0.0, mean, np.nan)[:, None]
+        else:
+            table = np.empty((runs, agents, agents, arms))
+            _table(due, *(np.asarray(inbox[field]) for field in ("sender", "mean", "count")), table)
+        kept, over = self.judge(due, table, self._mean, books)
         _proceed(due, kept, over, books, self.schedule(books.phase + 1))
+
+    def episode(
+        self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
+    ) -> bool:
+        """Play the rounds of a phase but its last at once, or return False if the env or an override prevents it."""
+        ours = all(map(self.ships, _PHASES))
+        if not (ours and isinstance(env, CoopNetwork) and env.can_pull_ahead and env._abreast):
+            return False
+
+        def some(most: int) -> None:
+            rounds = min(most, int(self._quiet().min()), max(1, _BLOCK // self._arm.size))
+            if rounds == 0:
+                phases(env, self)
+                return
+            arms = np.empty((rounds, *self._arm.shape), np.int64)
+            _choose_ahead(self._books, arms)
+            _learn_ahead(self._books, arms, env.pull_ahead(arms), self._due)
+
+        play(env, until, stops, look, some)
+        return True
+
+    def _quiet(self) -> Array:
+        """Return the number of rounds from now on in which no phase of a client ends, ``(R, M)``."""
+        books = self._books
+        return np.where(books.each > 0, books.each * books.left - books.place - 1, LONGEST)
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``uploads`` (R,), the number of all clients' posts, and ``total_regret`` (R,).
@@ -268,9 +370,9 @@ class Fed1UCB(Federated):
         pulls = max(1, math.floor(10 * math.log(self.horizon))) if self.pulls is None else self.pulls
         return np.full(phase.shape, pulls)
 
-    def judge(self, due: Array, table: Array, books: Books) -> tuple[Array, Array]:
-        estimate, heard = np.zeros((2, *books.n.shape))
-        _averages(due, table, estimate, heard)
-        samples = np.maximum(heard, 1.0) * books.pulls[..., None]
+    def judge(self, due: Array, table: Array, own: Array, books: Books) -> tuple[Array, Array]:
+        estimate, known = np.zeros((2, *books.n.shape))
+        medians(due, table, own, due.shape[1], estimate, known)
+        samples = np.maximum(known, 1.0) * books.pulls[..., None]
         width = 2 * self.sigma * np.sqrt(math.log(self.horizon) / samples)
         return ~(estimate + width < best_left(estimate - width, books)), np.zeros(due.shape, bool)

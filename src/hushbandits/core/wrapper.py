@@ -67,6 +67,8 @@ class Wrapper(GuaranteeSource):
     privacy_cost_metrics: ClassVar[tuple[str, ...]] = ("epsilon", "epsilon_delta")
     #: The rate of a wrapper that only drops messages; compiled episodes use it.
     drop_prob: float | None = None
+    #: Whether `alter_own_reward` also takes many rounds, ``(n, R, M)``, and nothing else happens without messages.
+    per_pull: ClassVar[bool] = False
     #: Scalar metrics of `metrics` worth a curve.
     logged_metrics: ClassVar[tuple[str, ...]] = ()
     #: Declarations of its `metrics`; a class adds to those of its bases.

@@ -61,6 +61,7 @@ class FalseMeans(Wrapper):
     that of the honest agent who has most.
     """
 
+    per_pull = True
     logged_metrics = ("honest_regret",)
     metrics_spec: ClassVar[Mapping[str, Metric]] = {
         "honest_regret": Metric("pseudo-regret of an honest agent", "amount"),
@@ -90,12 +91,13 @@ class FalseMeans(Wrapper):
         if self.attack not in ("invert", "hide"):
             return reward
         arm = env.standard_report()["arm"]
-        costs_nothing = np.take_along_axis(env.gaps, arm, 1) < 1e-12  # but for rounding
-        sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * self._samples.next()
-        lies = self.byzantine & (costs_nothing if self.attack == "hide" else True)
-        runs, agents = np.nonzero(lies)
-        self._made[runs, agents, arm[lies]] += 1.0
-        self._sums[runs, agents, arm[lies]] += sample[lies]
+        costs_nothing = env.gaps[np.arange(env.runs)[:, None], arm] < 1e-12  # but for rounding
+        u = self._samples.next() if arm.ndim == 2 else self._samples.rows(len(arm))
+        sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * u
+        lies = self.byzantine & (costs_nothing | (self.attack == "invert"))
+        *_, runs, agents = np.nonzero(lies)
+        np.add.at(self._made, (runs, agents, arm[lies]), 1.0)
+        np.add.at(self._sums, (runs, agents, arm[lies]), sample[lies])
         return np.where(lies, sample, reward)
 
     def send(self, message: Payload, env: World) -> Payload:

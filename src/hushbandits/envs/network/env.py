@@ -81,7 +81,7 @@ class CoopNetwork(Rounds):
     setting = "network"
     agent_visible = (
         "distance", "adjacency", "diameter", "slots", "max_hops", "edge_failure_prob", "hop_delay", "routing", "root",
-        "most_arrivals",
+        "most_arrivals", "can_pull_ahead",
     )  # fmt: skip
     agent_visible_params = ("graph", "edge_probability")
     rl_task = NetworkTask
@@ -233,6 +233,42 @@ class CoopNetwork(Rounds):
 
     # -- for compiled rounds ----------------------------------------------------------------------------------
 
+    @property
+    def _plain(self) -> bool:
+        """Whether this class plays rounds as `CoopNetwork` does, and copies of a message cannot differ."""
+        changed = type(self).__mro__[: type(self).__mro__.index(CoopNetwork)]
+        return not self._lossy and not any(_ROUND & vars(cls).keys() for cls in changed)
+
+    @property
+    def can_pull_ahead(self) -> bool:
+        """Whether `pull_ahead` can play rounds without messages at once."""
+        near = not self._random_graph and self.slots.depth == 1
+        return near and self._plain and not self.arms.moving and all(map(_silent, self.wrappers))
+
+    def pull_ahead(self, arms: Array) -> Array:
+        """Play rounds in which no agent sends a message, and return the agents' rewards.
+
+        Parameters
+        ----------
+        arms : (n, R, M) int
+            The arms of n rounds; no run may end before.
+
+        Returns
+        -------
+        (n, R, M) array
+        """
+        self._phase, self._arm = "broken", arms  # until the rounds are over
+        location, gap = self.arms.pick(arms, self._t)
+        for own in self._charge(arms, gap):
+            self._regret += own
+        self.own_reward = self._rewards(arms, location, self._uniforms.rows(len(arms)))
+        for wrapper in self.wrappers:
+            self.own_reward = wrapper.alter_own_reward(self.own_reward, self)
+        rewards = self.own_reward
+        self._ring.sent[:] = False
+        self._played(len(arms), arms[-1], rewards[-1])
+        return rewards
+
     def has_compiled_rounds(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> bool:
         """Return whether this class and its wrappers allow compiled rounds from the current round on.
 
@@ -245,12 +281,10 @@ class CoopNetwork(Rounds):
         states : bool
             Whether a wrapper posts states for the agents, by a compiled rule (`Wrapper.poster`).
         """
-        changed = type(self).__mro__[: type(self).__mro__.index(CoopNetwork)]
-        same_round = not self._lossy and not any(_ROUND & vars(cls).keys() for cls in changed)
         sent = self.sent_fields
         same_fields = set(sent) == set(fields) and any(field.latest for field in sent.values()) == states
         known = _posts_states(self) if states else all(_by_uniforms(wrapper, only_drops) for wrapper in self.wrappers)
-        return same_round and same_fields and known and self._phase in ("pull", "over") and self._abreast
+        return self._plain and same_fields and known and self._phase in ("pull", "over") and self._abreast
 
     def _played(self, rounds: int, arms: Array | None = None, rewards: Array | None = None) -> None:
         """Update the env after `rounds` compiled rounds; `arms` and `rewards` are those of the last round."""
@@ -261,6 +295,11 @@ class CoopNetwork(Rounds):
         self._t = self._t + rounds
         self._live = self._t < self.horizon
         self._phase = "pull" if self._live.any() else "over"
+
+
+def _silent(wrapper: Wrapper) -> bool:
+    """Return whether `wrapper` does nothing where no message is sent, but for own rewards, and those at once."""
+    return wrapper.per_pull and all(map(wrapper.ships, ("send", "deliver", "alter_own_reward")))
 
 
 def _by_uniforms(wrapper: Wrapper, only_drops: bool) -> bool:

@@ -121,23 +121,36 @@ class NetworkTeam(Team):
         if not env.has_compiled_rounds(fields, states or rules.post is not standard_report, states):
             return False
         desk, by = None, _by_blocks if _pays(env) else _by_rounds
-        for stop in (*stops, until):
-            goal = math.ceil(min(stop, until, env.horizon))
-            while (t := int(env._t[0])) < goal:
-                rounds = min(goal - t, self.ahead())
-                if rounds == 0:
-                    _phase_of(env, self)
-                    desk = None
-                    continue
-                desk = _Desk(env, self, fields) if desk is None else desk
-                by(env, self, desk, rounds)
-                self._t = int(env._t[0])
-            if look is not None:
-                look()
+
+        def some(most: int) -> None:
+            nonlocal desk
+            rounds = min(most, self.ahead())
+            if rounds == 0:
+                phases(env, self)
+                desk = None
+                return
+            desk = _Desk(env, self, fields) if desk is None else desk
+            by(env, self, desk, rounds)
+            self._t = int(env._t[0])
+
+        play(env, until, stops, look, some)
         return True
 
 
-def _phase_of(env: CoopNetwork, team: Team) -> None:
+def play(
+    env: CoopNetwork, until: float, stops: Sequence[float], look: Callable[[], None] | None, some: Callable[[int], None]
+) -> None:
+    """Call `some` with the most rounds that it may play, up to round `until`; `look` at each of the `stops`."""
+    for stop in (*stops, until):
+        goal = math.ceil(min(stop, until, env.horizon))
+        while (t := int(env._t[0])) < goal:
+            some(goal - t)
+        if look is not None:
+            look()
+
+
+def phases(env: CoopNetwork, team: Team) -> None:
+    """Play the next round by its phases."""
     obs = env.pull(team.act(env._seen()))
     speak: Callable[..., Message | None] = team.compose  # its argument is None if rewards are withheld
     obs = env.communicate(speak(obs.reward))
