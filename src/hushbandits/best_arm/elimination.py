@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.best_arm.routine import Routine
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, lean
 
 
 def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
@@ -26,7 +26,7 @@ def confidence_under_loss(eta: float, xi: float, n_arms: int) -> float:
     return value
 
 
-@jit
+@lean
 def elimination_gap(n_arms: int, t: int, failure: float) -> float:
     """Return ``2√(ln(K t²/p)/t)``: after t pulls of each arm, arms this far below the best mean are eliminated.
 
@@ -56,7 +56,7 @@ def epochs(runs: int, n: int, k: int, due: int = 0) -> Epochs:
     )
 
 
-@jit
+@lean
 def plan_all(state, r, n, p, active, arms, uniforms):
     """Mark in `arms` all remaining arms, or no arm if at most one remains; return the number of marked arms."""
     local = state.local[r, n]
@@ -68,7 +68,7 @@ def plan_all(state, r, n, p, active, arms, uniforms):
     return size
 
 
-@jit
+@lean
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     best = -math.inf
     for k in range(arms.size):
@@ -85,7 +85,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
     return True
 
 
-@jit
+@lean
 def drop_outsiders(state, r, n, p, active):
     """Remove the arms that are not in 𝒦 (`active`) from the remaining arms of agent n."""
     local = state.local[r, n]

@@ -5,7 +5,7 @@ from functools import partial
 
 from hushbandits.best_arm.routine import SILENT, VOTES, Routine
 from hushbandits.best_arm.selection import best_mean, fewest_pulls, keep_only, observe, pick, read, samples
-from hushbandits.core import jit
+from hushbandits.core import lean
 
 
 def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
@@ -13,7 +13,7 @@ def naive_length(n_arms: int, eta: float, epsilon: float) -> int:
     return math.ceil(4 / epsilon**2 * math.log(2 * n_arms / eta))
 
 
-@jit
+@lean
 def median_length(epoch: int, eta: float, epsilon: float) -> int:
     """Return the pulls of each arm in epoch l: ``⌈(4/ε_l²) ln(3/η_l)⌉``, ``ε_l = (ε/4)(3/4)^(l−1)``, ``η_l = η/2^l``.
 
@@ -23,13 +23,13 @@ def median_length(epoch: int, eta: float, epsilon: float) -> int:
     return math.ceil(4.0 / (precision * precision) * math.log(3.0 * 2.0**epoch / eta))
 
 
-@jit
+@lean
 def _plan(state, r, n, p, active, arms, uniforms):
     local = state.local[r, n]
     return pick(local, state.pulls[r, n], arms, 0) if read(local, active) > 0 else 0
 
 
-@jit
+@lean
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     if observe(local, sums, pulls, arms, reward) < 0:

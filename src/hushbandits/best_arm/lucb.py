@@ -10,11 +10,11 @@ from functools import partial
 from hushbandits.best_arm.racing import kl_level
 from hushbandits.best_arm.routine import SILENT, VOTES, Routine
 from hushbandits.best_arm.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
-from hushbandits.core import jit
+from hushbandits.core import lean
 from hushbandits.policies.kl import kl_lower, kl_upper
 
 
-@jit
+@lean
 def lucb_rate(n_arms: int, t: int, eta: float) -> float:
     """Return the rate ``½ ln(5Kt⁴/(4η))`` in round t; an arm pulled N times has the radius ``√(rate/N)``.
 
@@ -23,7 +23,7 @@ def lucb_rate(n_arms: int, t: int, eta: float) -> float:
     return 0.5 * math.log(1.25 * n_arms * float(t) ** 4 / eta)
 
 
-@jit
+@lean
 def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
     """Return the rate ``½ ln(4K(t − 1)³/η)`` after t − 1 = `total` pulls.
 
@@ -34,7 +34,7 @@ def ugapec_rate(n_arms: int, total: int, eta: float) -> float:
     return 0.5 * math.log(4.0 * n_arms * float(total) ** 3 / eta)
 
 
-@jit
+@lean
 def _duel(state, r, n, p):
     # The best arm, the one of the largest upper bound among the others, and the gap between their bounds in round t:
     # a KL ball around the mean, or Hoeffding's radius (Pinsker's inequality makes it contain the ball).
@@ -56,7 +56,7 @@ def _duel(state, r, n, p):
     return best, rival, top - lower
 
 
-@jit
+@lean
 def _simple_regret(state, r, n, p):
     # J = argmin_k B_k with B_k = max_{l ≠ k} U_l − L_k, the challenger u = argmax_{l ≠ J} U_l, and B_J.
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
@@ -79,7 +79,7 @@ def _simple_regret(state, r, n, p):
     return best, second if best == first else first, least
 
 
-@jit
+@lean
 def _learn_pair(state, r, n, p, arms, reward, uniforms, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     pulled = observe(local, state.sums[r, n], pulls, arms, reward)
@@ -98,7 +98,7 @@ def _learn_pair(state, r, n, p, arms, reward, uniforms, vote):
     return SILENT
 
 
-@jit
+@lean
 def _learn_one(state, r, n, p, arms, reward, uniforms, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
@@ -112,7 +112,7 @@ def _learn_one(state, r, n, p, arms, reward, uniforms, vote):
     return SILENT
 
 
-@jit
+@lean
 def _plan_pair(state, r, n, p, active, arms, uniforms):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)
@@ -128,7 +128,7 @@ def _plan_pair(state, r, n, p, active, arms, uniforms):
     return 1
 
 
-@jit
+@lean
 def _plan_one(state, r, n, p, active, arms, uniforms):
     local, pulls = state.local[r, n], state.pulls[r, n]
     settled = settle(local, pulls, active, arms)

@@ -3,26 +3,24 @@
 import math
 from functools import partial
 
-import numpy as np
-
 from hushbandits.best_arm.elimination import epochs, plan_all
 from hushbandits.best_arm.routine import Routine
-from hushbandits.best_arm.selection import pick
+from hushbandits.best_arm.selection import pick_any
 from hushbandits.best_arm.successive import epoch_length, radii
-from hushbandits.core import jit
+from hushbandits.core import lean
 from hushbandits.privacy.laplace import laplace
 
 
-@jit
+@lean
 def _plan_turn(state, r, n, p, active, arms, uniforms):
     # R pulls of the first arm that is left, then of the next one
     local = state.local[r, n]
     if local.sum() <= 1:
         return 0
-    return pick(local, np.zeros(local.size, np.int64), arms, state.pulls[r, n] // state.due[r, n])
+    return pick_any(local, arms, state.pulls[r, n] // state.due[r, n])
 
 
-@jit
+@lean
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     local, sums, due = state.local[r, n], state.sums[r, n], state.due[r, n]
     epsilon, beta, single = p
@@ -45,7 +43,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
     return True
 
 
-@jit
+@lean
 def _sync(state, r, n, p, active):
     # End of the epoch: 𝒦_n ← 𝒦_n ∩ 𝒦, forget the means, and on to the next.
     local = state.local[r, n]

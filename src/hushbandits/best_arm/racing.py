@@ -6,12 +6,12 @@ All remaining arms are pulled once per pass; after a pass, what is surely not th
 import math
 
 from hushbandits.best_arm.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.best_arm.selection import best_mean, fewest_pulls, observe, pick, read, samples
-from hushbandits.core import jit
+from hushbandits.best_arm.selection import best_mean, fewest_pulls, observe, pick, pick_any, read, samples
+from hushbandits.core import lean
 from hushbandits.policies.kl import kl_lower, kl_upper
 
 
-@jit
+@lean
 def pass_gap(n_arms: int, tau: int, eta: float) -> float:
     """Return the gap ``2√(ln(4Kτ²/η)/(2τ))`` that eliminates an arm after pass τ.
 
@@ -22,7 +22,7 @@ def pass_gap(n_arms: int, tau: int, eta: float) -> float:
     return 2.0 * math.sqrt(math.log(4.0 * n_arms * float(tau) * float(tau) / eta) / (2.0 * tau))
 
 
-@jit
+@lean
 def kl_level(n_arms: int, t: int, eta: float) -> float:
     """Return ``ln(405.5 K t^1.1/η)``, the exploration rate of KL-Racing and KL-LUCB.
 
@@ -31,7 +31,7 @@ def kl_level(n_arms: int, t: int, eta: float) -> float:
     return math.log(405.5 * n_arms * float(t) ** 1.1 / eta)
 
 
-@jit
+@lean
 def _plan(state, r, n, p, active, arms, uniforms):
     # A pass goes through the remaining arms with the fewest pulls.  SER3 draws the next of them; so does SER4, and
     # the die of the reset.
@@ -40,7 +40,7 @@ def _plan(state, r, n, p, active, arms, uniforms):
     if uniforms.size > 1:
         state.mark[r, n] = uniforms[1] < p[2]  # whether this activation resets
         if size == 0:  # it plays on: whatever the others still hold
-            return pick(active, pulls * 0, arms, int(uniforms[0] * active.sum()))
+            return pick_any(active, arms, int(uniforms[0] * active.sum()))
     if size == 0:
         return 0
     if uniforms.size > 0:
@@ -48,7 +48,7 @@ def _plan(state, r, n, p, active, arms, uniforms):
     return pick(local, pulls, arms, rank)
 
 
-@jit
+@lean
 def _pass(state, r, n, arms, reward):
     # Take the reward in; return τ if that completes a pass over two arms or more, else 0.
     local, pulls = state.local[r, n], state.pulls[r, n]
@@ -59,7 +59,7 @@ def _pass(state, r, n, arms, reward):
     return fewest if fewest == pulls[pulled] and ties == local.sum() else 0
 
 
-@jit
+@lean
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     if state.mark[r, n]:
         if not p[3]:
@@ -82,7 +82,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
     return dropped
 
 
-@jit
+@lean
 def _learn_kl(state, r, n, p, arms, reward, uniforms, vote):
     tau = _pass(state, r, n, arms, reward)
     if tau == 0:

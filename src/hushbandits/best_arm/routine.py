@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, lean
 
 #: What an agent has learned from an activation: nothing to say, the end of a phase, or that all must begin afresh.
 SILENT, VOTES, RESETS = 0, 1, 2
@@ -13,7 +13,7 @@ SILENT, VOTES, RESETS = 0, 1, 2
 State = tuple[Array, ...]
 
 
-@jit
+@lean
 def _nothing_to_take_in(state, r, n, p, active):
     pass
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, lean
 
 
 class Samples(NamedTuple):
@@ -33,7 +33,7 @@ def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
     )
 
 
-@jit
+@lean
 def read(local, active):
     """Remove arms outside 𝒦 (`active`) from 𝒦_n (`local`), or set 𝒦_n = 𝒦 if 𝒦 has one arm; return |𝒦_n|.
 
@@ -47,7 +47,7 @@ def read(local, active):
     return size
 
 
-@jit
+@lean
 def fewest_pulls(local, pulls):
     """Return the smallest number of pulls of a remaining arm, and how many remaining arms have this number."""
     fewest, ties = -1, 0
@@ -59,7 +59,7 @@ def fewest_pulls(local, pulls):
     return fewest, ties
 
 
-@jit
+@lean
 def pick(local, pulls, arms, rank):
     """Mark the arm with index `rank` among the least-pulled remaining arms; return 1, or 0 if no arm has this index."""
     fewest, _ = fewest_pulls(local, pulls)
@@ -72,7 +72,19 @@ def pick(local, pulls, arms, rank):
     return 0
 
 
-@jit
+@lean
+def pick_any(local, arms, rank):
+    """Mark the arm with index `rank` among the remaining arms; return 1, or 0 if no arm has this index."""
+    for k in range(local.size):
+        if local[k]:
+            if rank == 0:
+                arms[k] = True
+                return 1
+            rank -= 1
+    return 0
+
+
+@lean
 def settle(local, pulls, active, arms):
     """Update `local` by `read`; then mark in `arms` the only remaining arm, or an arm without pulls, if any.
 
@@ -86,7 +98,7 @@ def settle(local, pulls, active, arms):
     return -1
 
 
-@jit
+@lean
 def observe(local, sums, pulls, arms, reward):
     """Add the reward if at least two arms remain; return the pulled arm, or −1 if the reward was not added."""
     pulled = -1
@@ -99,7 +111,7 @@ def observe(local, sums, pulls, arms, reward):
     return pulled
 
 
-@jit
+@lean
 def best_mean(local, sums, pulls):
     """Return the remaining arm with the largest empirical mean, or −1 if no arm remains; ties take the first arm."""
     best, top = -1, -math.inf
@@ -109,7 +121,7 @@ def best_mean(local, sums, pulls):
     return best
 
 
-@jit
+@lean
 def keep_only(local, best, vote):
     """Vote out all remaining arms except `best`, and remove them from `local`."""
     for k in range(local.size):

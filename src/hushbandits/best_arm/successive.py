@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from hushbandits.core import jit
+from hushbandits.core import lean
 
 
-@jit
+@lean
 def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
     """Return R(e), the number of pulls of each arm in epoch e with m arms left.
 
@@ -24,7 +24,7 @@ def epoch_length(m: int, e: int, epsilon: float, beta: float) -> float:
     return np.floor(max(samples, private)) + 1.0  # math.floor, compiled, is an integer of 64 bits
 
 
-@jit
+@lean
 def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float, float]:
     """Return the sampling radius ``h = √(ln(8me²/β)/(2R))`` and the noise radius ``c = ln(4me²/β)/(εR)``.
 
@@ -35,7 +35,7 @@ def radii(m: int, e: int, epsilon: float, beta: float, r: float) -> tuple[float,
     return h, c
 
 
-@jit
+@lean
 def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> float:
     """Return the radius ``β(b) = √(ln(4mb²/p)/(2n)) + σ√ln(2mb²/p)/n + h ln(2mb²/p)/n`` of batch b.
 
@@ -48,7 +48,7 @@ def batch_radius(m: int, b: int, p: float, n: float, sigma: float, h: float) -> 
     return math.sqrt(math.log(4.0 * m * b * b / p) / (2.0 * n)) + sigma * math.sqrt(tail) / n + h * tail / n
 
 
-@jit
+@lean
 def eliminate(mean, active, width):
     """Drop from `active` each arm whose ``mean + width`` is below the best ``mean − width``; return how many are left.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from hushbandits.best_arm.routine import SILENT, VOTES, Routine
 from hushbandits.best_arm.selection import keep_only
-from hushbandits.core import Array, jit
+from hushbandits.core import Array, lean
 from hushbandits.privacy.laplace import laplace
 
 
@@ -28,7 +28,7 @@ def _begin(runs: int, n: int, k: int) -> TopTwo:
     return TopTwo(np.ones((runs, n, k), bool), mean, closed, last, opened, sums, np.zeros((runs, n)))
 
 
-@jit
+@lean
 def top_two_threshold(b: float, j: float, epsilon: float, delta: float) -> float:
     """Return AdaP-TT's threshold ``ln(1/δ) + ln(1 + ln s_b) + ln(1 + ln s_j) + (1/s_b + 1/s_j) ln²(1/δ)/ε²``.
 
@@ -38,7 +38,7 @@ def top_two_threshold(b: float, j: float, epsilon: float, delta: float) -> float
     return log + math.log(1.0 + math.log(b)) + math.log(1.0 + math.log(j)) + (1.0 / b + 1.0 / j) * (log / epsilon) ** 2
 
 
-@jit
+@lean
 def _leader(mean, last, log_n, epsilon):
     # line 3: B, the first one on ties
     best, top = 0, -math.inf
@@ -49,7 +49,7 @@ def _leader(mean, last, log_n, epsilon):
     return best
 
 
-@jit
+@lean
 def _challenger(state, r, n, best, total):
     # line 4: C, of the smallest transportation cost, with κ(n) = 1/(1 + √n)
     mean, closed, opened = state.mean[r, n], state.closed[r, n], state.open[r, n]
@@ -63,7 +63,7 @@ def _challenger(state, r, n, best, total):
     return rival
 
 
-@jit
+@lean
 def _plan(state, r, n, p, active, arms, uniforms):
     if state.local[r, n].sum() <= 1:
         return 0
@@ -79,7 +79,7 @@ def _plan(state, r, n, p, active, arms, uniforms):
     return 1
 
 
-@jit
+@lean
 def _stops(mean, last, best, epsilon, delta):
     # line 8, of gaps' positive parts
     for k in range(mean.size):
@@ -91,7 +91,7 @@ def _stops(mean, last, best, epsilon, delta):
     return True
 
 
-@jit
+@lean
 def _learn(state, r, n, p, arms, reward, uniforms, vote):
     mean, closed, last, opened = state.mean[r, n], state.closed[r, n], state.last[r, n], state.open[r, n]
     pulled = arms.argmax()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, World, jit
+from hushbandits.core import Array, World, jit, lean
 
 #: Codes for an agent that does not hold exactly one arm.
 NOTHING, SEVERAL = -1, -2
@@ -100,7 +100,7 @@ def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds
         active_agents[r] = draw_agent(cumulative[r], turns[i])
 
 
-@jit
+@lean
 def accumulate(weights, pool, cumulative):
     """Write the cumulative weights of the agents in the pool, in index order, to `cumulative`."""
     total = 0.0
@@ -110,7 +110,7 @@ def accumulate(weights, pool, cumulative):
         cumulative[n] = total
 
 
-@jit
+@lean
 def draw_agent(cumulative, u):
     """Return the first agent whose cumulative weight exceeds ``u`` times the total; the agent's weight is positive."""
     target = u * cumulative[-1]
@@ -127,7 +127,7 @@ def draw_agent(cumulative, u):
     return low
 
 
-@jit
+@lean
 def retire(weights, pool, cumulative, n):
     """Remove agent n from the pool; return whether the pool still has an agent with a positive weight."""
     pool[n] = False
@@ -135,7 +135,7 @@ def retire(weights, pool, cumulative, n):
     return cumulative[-1] > 0.0
 
 
-@jit
+@lean
 def count(vote, ballots, votes, needed, active):
     """Count the new votes of an agent, remove arms with at least `needed` votes, and return how many arms are left."""
     left = 0
@@ -149,7 +149,7 @@ def count(vote, ballots, votes, needed, active):
     return left
 
 
-@jit
+@lean
 def settle(ballot, active, alone, n, holds, open_seats):
     """Store in ``holds[n]`` the only arm that agent n has left, or a code if it has none or several.
 
@@ -171,7 +171,7 @@ def settle(ballot, active, alone, n, holds, open_seats):
     holds[n] = arm
 
 
-@jit
+@lean
 def finished(stop, left, undecided, several):
     """Return whether the rule `stop` regards a run with `left` arms in 𝒦 as decided or unable to change.
 
@@ -185,7 +185,7 @@ def finished(stop, left, undecided, several):
     return False
 
 
-@jit
+@lean
 def only_arm(kept):
     """Return the only arm in a set ``(K,)``, or `NOTHING` if the set does not have exactly one arm."""
     return kept.argmax() if kept.sum() == 1 else NOTHING

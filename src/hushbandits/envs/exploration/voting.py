@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hushbandits.best_arm.routine import RESETS, Routine, State
-from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit
+from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit, lean
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
 from hushbandits.envs.exploration import ballot
@@ -34,6 +34,8 @@ class Player(NamedTuple):
     single: bool  # whether an activation pulls one arm
     noises: Array  # (R, 10) cursors of the noise at a phase's end, and its next values (R, W)
     noise: Array
+    arms: Array  # (K,) bool of an activation
+    vote: Array  # (K,) bool, False between activations
 
 
 class Rules(NamedTuple):
@@ -92,11 +94,10 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
 
 
 def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
-    @jit
+    @lean
     def episode(r, until, player, outcomes, draws, at, rate, lost, book):
         # One pass of the loop is one activation, in the order of Exploration's phases: plan, pull, turn, learn, vote,
         # loss, count, settle, sync.
-        # Rows are taken from the tuples outside the loop: inside it, each access costs a reference count.
         state, p, shared, noises, noise = player.state, player.params, player.shared, player.noises, player.noise[r]
         rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
         weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
@@ -106,7 +107,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
         stop, horizon, vote_cost, round_cost = book.stop, book.horizon, book.vote_cost, book.round_cost
         leaves, needed = book.leaves, book.needed
         n_arms, left, n = standing.size, standing.sum(), book.active_agents[r]
-        arms, vote = np.zeros(n_arms, np.bool_), np.zeros(n_arms, np.bool_)
+        arms, vote = player.arms, player.vote
         live, reset = True, False
         while live and not reset and rounds < until and at < turns.size:
             seat = 0 if shared else n
@@ -279,7 +280,8 @@ class VotingTeam(Team):
         rounds, k = env.book.rounds, env.n_arms
         at, outcomes, draws = 0, None, np.empty((0, 0))
         single = env.one_arm_per_step
-        player = Player(self._state, self._p, self.shared, self._resets, single, self._noises, self._noise)
+        marks = np.zeros((2, k), bool)
+        player = Player(self._state, self._p, self.shared, self._resets, single, self._noises, self._noise, *marks)
         while env.book.running[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):
                 # An activation is at most one round, so no outcome is left over at the goal.
