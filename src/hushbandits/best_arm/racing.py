@@ -55,8 +55,10 @@ def _pass(state, r, n, arms, reward):
     pulled = observe(local, state.sums[r, n], pulls, arms, reward)
     if pulled < 0:
         return 0
-    fewest, ties = fewest_pulls(local, pulls)
-    return fewest if fewest == pulls[pulled] and ties == local.sum() else 0
+    for k in range(arms.size):
+        if local[k] and pulls[k] != pulls[pulled]:
+            return 0
+    return pulls[pulled]
 
 
 @lean
