@@ -62,6 +62,8 @@ def of_states(
     @turned
     def posted(mail, changes, books, posting, i, r, t, now):
         own, (mean, count) = posting.state, mail.values
+        # the ring needs the states of the block's last rounds alone: receivers get changes
+        kept = t > books.quiet and posting.uniforms.shape[0] - i <= mail.sent.shape[0]
         for m in range(books.arms.shape[1]):
             k = books.arms[r, m]
             n, total = own.pulls[r, m, k], own.pulls[r, m, k] * own.mean[r, m, k]
@@ -73,7 +75,7 @@ def of_states(
             if posting.published:
                 changes.heard[r, m, k, 0] += step[0]
                 changes.heard[r, m, k, 1] += step[1]
-            if t > books.quiet:
+            if kept:
                 for j in range(own.mean.shape[2]):
                     mean[now, r, m, j], count[now, r, m, j] = own.mean[r, m, j], own.pulls[r, m, j]
 
