@@ -11,7 +11,7 @@ import numpy as np
 
 from hushbandits.agents.shariff2018 import SHIFTS, shifted
 from hushbandits.agents.wang2020 import DisLinUCB
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, flag, probability
+from hushbandits.core import Array, Inbox, Requirements, Streams, World, flag, probability
 from hushbandits.envs.linear.payload import tree_of
 
 
@@ -24,8 +24,8 @@ class FedUCB(DisLinUCB):
     Parameters
     ----------
     as_released : bool
-        As in the authors' code: the noise of ``TreeGaussian(sigma="dubey2020", nodes="levels")``, and a shift of
-        ``2σ√(2 ln T)(4√d + 2 ln(200T))`` on every entry of the matrix, not on its diagonal.
+        As in the authors' code: the noise of ``TreeGaussian(sigma="dubey2020", nodes="levels")``, and a shift of every
+        entry of an agent's sums, not of the diagonal, by ``2σ√(2 ln T)(4√d + 2 ln(200T))``.
     threshold : float, optional
         As in `DisLinUCB`.
     alpha : float
@@ -68,32 +68,16 @@ class FedUCB(DisLinUCB):
 
     def reset(self, env: World, rng: Streams) -> None:
         super().reset(env, rng)
-        self.tree, self._syncs = tree_of(env), np.zeros(len(rng), np.int64)
-        d, log = env.n_features, math.log(2 * env.horizon / self.alpha)
-        self.least = self.tree.total * SHIFTS["exact"](d, log)
-        self.radius = shifted(self.least, self.tree.total, env, self.alpha, self.sigma, self.ridge)
-        self.state = self.state._replace(radius=self.radius)
+        d, noise, log = env.n_features, tree_of(env), math.log(2 * env.horizon / self.alpha)
+        least = noise.total * SHIFTS["exact"](d, log)
+        self.radius = shifted(least, noise.total, env, self.alpha, self.sigma, self.ridge)
+        #: What the server's sums [Σ x xᵀ, Σ r x] are shifted by, ``(d, d + 1)``.
+        self.shift = 2 * least * np.eye(d, d + 1)
         if self.as_released:
             far = 4 * math.sqrt(d) + 2 * math.log(200 * env.horizon)
-            self._shift = 2 * self.tree.total / math.sqrt(self.tree.depth) * math.sqrt(2 * math.log(env.horizon)) * far
-
-    def shifts(self, r: Array) -> Array:
-        """Return what the uploads of the runs `r` are shifted by in the server's sums, ``(n, d, d)``."""
-        d = self.env.n_features
-        if not self.as_released:
-            return np.broadcast_to(2 * self.least * np.eye(d), (len(r), d, d))
-        drawn = 1 + np.ceil(np.log2(np.maximum(self._syncs[r], 1)))
-        return (self._shift * drawn)[:, None, None] * np.ones((d, d))
-
-    def compose(self, reward: Array) -> Message | None:
-        if self.as_released:  # V need not be positive definite: ln |det V|
-            self.played.volume[:] = -np.linalg.slogdet(self.played.inverse)[1]
-        return super().compose(reward)
-
-    def receive(self, inbox: Inbox) -> None:
-        self._syncs += inbox.arrived[:, 0, 0]
-        super().receive(inbox)
+            each = 2 * noise.scale * math.sqrt(2 * math.log(env.horizon)) * far
+            self.shift = np.full((d, d + 1), env.n_agents * each)
 
     def downloads(self, inbox: Inbox) -> tuple[Array, Array, Array, Array, Array]:  # type: ignore[override]
         r, m, gram, moment, pulls = super().downloads(inbox)
-        return r, m, gram + self.shifts(r), moment, pulls
+        return r, m, gram + self.shift[:, :-1], moment + self.shift[:, -1], pulls

@@ -165,7 +165,8 @@ class LinearTeam(Team):
         return True
 
     def _compiles(self, env: Linear) -> bool:
-        plain = all(getattr(type(self), name) is getattr(LinearTeam, name) for name in ("act", "compose", "receive"))
+        phases = ("act", "compose", "upload", "receive", "downloads")
+        plain = all(getattr(type(self), name) is getattr(LinearTeam, name) for name in phases)
         return plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)
 
     def _block(self, env: Linear, rounds: int) -> None:

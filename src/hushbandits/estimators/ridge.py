@@ -43,7 +43,7 @@ class Ridge:
     theta : (R, M, d)
         V⁻¹ b.
     volume : (R, M)
-        ln det V.
+        ln |det V|.
     pulls : (R, M) int
         Pulls in V.
     arrays : RidgeArrays
@@ -192,7 +192,7 @@ def add(arrays, r, m, x, reward):  # type: ignore[no-untyped-def]
     for j in range(d):
         for i in range(d):
             theta[i] += inverse[j, i] * moment[j]
-    arrays.volume[r, m] += math.log(norm)
+    arrays.volume[r, m] += math.log(abs(norm))  # noise in V may turn its sign
     arrays.pulls[r, m] += 1
 
 

@@ -75,8 +75,8 @@ def gaussian_together(mu: float, times: int, delta: float) -> float:
 SCALES: dict[str, tuple[Callable[[float, float, int, int], float], float]] = {
     "exact": (lambda e, d, k, t: sensitivity() * math.sqrt(k) / gaussian_mu(e, d), 1.0),
     "zhou2024": (lambda e, d, k, t: math.sqrt(k * (math.log(1 / d) + e)) / e, 1.0),
-    "dubey2020": (lambda e, d, k, t: math.sqrt(80 * (1 + math.ceil(math.log(t)))) * math.log(10 / d) / e, 1.0),
-    "shariff2018": (lambda e, d, k, t: 8 * math.sqrt(1 + math.ceil(math.log2(t))) * math.log(4 / d) / e, math.sqrt(2)),
+    "dubey2020": (lambda e, d, k, t: math.sqrt(80 * (1 + math.ceil(math.log(t)))) * math.log(10 / d) / e, 2**0.5),
+    "shariff2018": (lambda e, d, k, t: 8 * math.sqrt(1 + math.ceil(math.log2(t))) * math.log(4 / d) / e, 2**0.5),
 }
 
 

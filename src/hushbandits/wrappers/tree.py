@@ -166,7 +166,7 @@ class TreeGaussian(Tree):
     sigma : float or str
         σ: a number; ``"exact"``, the least one, ``√(4.5κ)/μ(ε, δ)``; or of released code: ``"zhou2024"``,
         ``√(κ(ln(1/δ) + ε))/ε``; ``"dubey2020"``, ``√(80(1 + ⌈ln T⌉)) ln(10/δ)/ε``; ``"shariff2018"``,
-        ``8√(1 + ⌈log₂ T⌉) ln(4/δ)/ε``, and √2 times that for Z.
+        ``8√(1 + ⌈log₂ T⌉) ln(4/δ)/ε``; √2 times that for Z in the last two.
     nodes : str
         ``"fresh"``: noise of its own for each p-sum; ``"levels"``: no tree, but noise that is drawn when
         ``1 + ⌈log₂ k⌉`` grows and stays in the sums, as in the code of Dubey & Pentland 2020: it promises nothing.
