@@ -8,6 +8,7 @@ from scipy import stats
 from twins_linear import naive_linear
 
 import hushbandits as hb
+from hushbandits.core.random.rewards import Gaussian
 from hushbandits.core.random.streams import spawn_seeds
 
 ALONE = {"LinUCB": {"beta": 0.5}, "LinUCB-alone": {"beta": 0.5}}
@@ -38,6 +39,25 @@ def test_it_equals_its_naive_twin(agent, activity, given):
         assert arms[r].tolist() == played
         assert finals["messages"][r] == messages
         np.testing.assert_allclose(finals["regret"][r], regret, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "tree"),
+    [
+        ({"threshold": 1.0}, {"epsilon": 500.0, "delta": 0.1}), ({"threshold": 0.2, "ridge": 2.0}, {}),
+        ({"as_released": True, "threshold": 2.0}, {"epsilon": 20.0, "delta": 0.1}),
+    ],
+)  # fmt: skip
+def test_fed_ucb_equals_its_naive_twin(given, tree):
+    """A shift of the released sums that grows with the noise in them is refuted."""
+    size, seeds = {"n_agents": 4, "n_arms": 5, "n_features": 3, "horizon": 150}, spawn_seeds(3, 2)
+    env = {**size, **tree, "contexts": "cube", "rewards": Gaussian(0.3)}
+    arms = arms_pulled(*build("PrivateFedLinear-v0", "FedUCB", 2, env, given), seeds)
+    finals = hb.rollout(*build("PrivateFedLinear-v0", "FedUCB", 2, env, given), seeds)
+    for r, seed in enumerate(seeds):
+        twin = naive_linear(seed, "FedUCB", "cube", "all", *size.values(), streams=True, **tree, **given)
+        assert arms[r].tolist() == twin[0]
+        assert finals["messages"][r] == twin[2] > 0
 
 
 def same_law(agent, contexts, activity, runs):

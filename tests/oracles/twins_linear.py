@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 from numpy.linalg import cholesky, det, inv, norm
-from scipy.special import ndtri
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 from twin_streams import Steps
 
 
@@ -12,7 +13,8 @@ class Chance:
     """Random numbers of a run: one NumPy generator, or the package's streams, by which actions are equal."""
 
     def __init__(self, seed, agent=None):
-        names = {"features": "features", "turn": "activation", "noise": "reward", "draws": f"agent/{agent}/draws"}
+        names = {"features": "features", "turn": "activation", "noise": "reward", "tree": "wrapper/TreeGaussian/"}
+        names["draws"] = f"agent/{agent}/draws"
         rng = np.random.default_rng(seed)
         self.of = {name: Steps(seed, stream) if agent else rng for name, stream in names.items()}
 
@@ -202,12 +204,83 @@ class Wang(Batch):
 
     def due(self, t):
         known = det(self.model().v)
-        return any((t - self.last) * math.log(det(it.v) / known) >= self.least for it in self.of)
+        return any((t - self.last) * math.log(abs(det(it.v) / known)) >= self.least for it in self.of)
+
+
+def exact_sigma(epsilon, delta, depth):
+    """Return the least noise of a tree in which a user is in `depth` p-sums, each of which it moves by √4.5."""
+
+    def excess(mu):
+        return ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon) * ndtr(-mu / 2 - epsilon / mu) - delta
+
+    return math.sqrt(4.5 * depth) / brentq(excess, 1e-3, 100.0, xtol=1e-14)
+
+
+class Dubey(Wang):
+    """FedUCB: the server has a tree of noisy sums of each agent, and shifts what it adds up."""
+
+    def __init__(self, *args, epsilon=1.0, delta=1e-5, as_released=False, alpha=0.01, ridge=1.0, sigma=0.5, **kwargs):
+        super().__init__(*args, ridge=ridge, **kwargs)
+        m, d, horizon, self.released = self.m, self.d, self.horizon, as_released
+        depth = int(math.log2(horizon)) + 1
+        self.sd = exact_sigma(epsilon, delta, depth)
+        if as_released:
+            self.sd = math.sqrt(16 * (1 + math.ceil(math.log(horizon))) * (2 + 1 + 2)) * math.log(10 / delta) / epsilon
+        total, log = self.sd * math.sqrt(m * depth), math.log(2 * horizon / alpha)
+        least = total * (2 * math.sqrt(d) + math.sqrt(2 * log))
+        gamma = total * (math.sqrt(d) + math.sqrt(2 * log)) / math.sqrt(least)
+        self.radius = lambda n: (
+            sigma * math.sqrt(2 * math.log(2 / alpha) + d * math.log(3 + 3 * n / (d * ridge)))
+            + math.sqrt(3 * least)
+            + gamma
+        )
+        self.shift = Learner(d, 2 * least)
+        if as_released:
+            far = 2 * self.sd * math.sqrt(2 * math.log(horizon)) * (4 * math.sqrt(d) + 2 * math.log(200 * horizon))
+            self.shift.v, self.shift.b = np.full((d, d), m * far), np.full(d, m * far)
+        self.nodes, self.syncs, self.draws = [{} for _ in range(m)], 0, 0
+
+    def play(self, a, x):
+        it, inverse = self.of[a], inv(self.of[a].v)
+        index = [y @ inverse @ it.b + self.radius(it.n) * math.sqrt(max(y @ inverse @ y, 0.0)) for y in x]
+        return index.index(max(index))
+
+    def model(self):
+        model = Learner(self.d, self.ridge)
+        for node in [self.shift] * (self.syncs > 0) + [noisy for own in self.nodes for _, noisy in own.values()]:
+            model += node
+        return model
+
+    def noise(self, normals):
+        noise, left, off = Learner(self.d), iter(normals), 1.0 if self.released else math.sqrt(0.5)
+        for i in range(self.d):
+            for j in range(i, self.d):
+                noise.v[i, j] = noise.v[j, i] = self.sd * next(left) * off * (math.sqrt(2) if i == j else 1.0)
+        noise.b = self.sd * np.array([*left])
+        return noise
+
+    def end(self, t, who):
+        if not self.due(t):
+            return
+        self.syncs += 1
+        k, normals = self.syncs, ndtri(self.chance.uniform("tree", self.m, self.d * (self.d + 3) // 2))
+        grown = 1 + math.ceil(math.log2(k)) > self.draws
+        level = k if self.released else int(math.log2(k & -k))
+        for a, own in enumerate(self.nodes):
+            exact, noisy = Learner(self.d), Learner(self.d)
+            for part in [self.unsent[a], *(own.pop(j)[0] for j in range(level) if not self.released)]:
+                exact += part
+            noisy += exact
+            if grown or not self.released:
+                noisy += self.noise(normals[a])
+            own[level], self.unsent[a] = (exact, noisy), Learner(self.d)
+        self.draws += grown
+        self.of, self.last, self.messages = [self.model() for _ in range(self.m)], t, self.messages + 2 * self.m
 
 
 TWINS = {
     "LinUCB": Central, "LinUCB-alone": OFUL, "LinTS": Thompson, "FedLinUCB": He, "Async-LinUCB": Li, "DisLinUCB": Wang,
-    "Batch-LinUCB": Batch,
+    "Batch-LinUCB": Batch, "FedUCB": Dubey,
 }  # fmt: skip
 
 
