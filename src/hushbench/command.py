@@ -53,7 +53,7 @@ def bench(
     agents
         Registered agents, user-defined agents, trained policies (sb3:FOLDER), or agents of plug-ins.
     tasks
-        Only these tasks, or all tasks of a setting (exploration, network, feedback).
+        Only these tasks, or all tasks of a setting (exploration, network, feedback, linear).
     set
         A parameter of every agent, such as agent.epsilon=0.5.
     submit

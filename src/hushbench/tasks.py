@@ -147,7 +147,7 @@ def tasks() -> dict[str, Task]:
     found = {}
     for row in table["tasks"]:
         env, wrappers = hb.Component.from_dict(row["env"]), tuple(map(hb.Component.from_dict, row.get("wrappers", ())))
-        metric, homes = table["costs"][row["setting"]], table["homes"] if row["setting"] == "feedback" else {}
+        metric, homes = table["costs"][row["setting"]], table["homes"].get(row["setting"], {})
         parts = {"env": env, "wrappers": wrappers, "runs": table["runs"], "metric": metric, "homes": homes}
         found[row["name"]] = Task(**(row | parts))
     return found
@@ -169,7 +169,7 @@ def chosen(names: Sequence[str]) -> list[Task]:
     Examples
     --------
     >>> len(chosen(())), [task.name for task in chosen(["feedback"])][:2]
-    (16, ['users-small', 'users-plain'])
+    (20, ['users-small', 'users-plain'])
     """
     known = [*settings(), *tasks()]
     for name in names:

@@ -8,6 +8,7 @@ from hushbandits.cli.main import main
 ASKED = {
     "Commit-Blocks": ("--agents", "Commit-Blocks", "--tasks", "feedback"),
     "PPO-DistDP": ("--agents", "PPO-DistDP", "--tasks", "feedback"),
+    "FedLinUCB": ("--agents", "FedLinUCB", "--tasks", "linear"),
     "Gap-Vote": ("--agents", "Gap-Vote", "--tasks", "exploration"),
     "MaskablePPO-DPMASE": ("--agents", "MaskablePPO-DPMASE", "--tasks", "exploration"),
     "DP-MASE": ("--agents", "DP-MASE", "--tasks", "exploration"),

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import hushbandits as hb
 from benchmarks import board as reference
 from hushbandits.cli.main import main
 from hushbench.leaderboard import HEADS, row, write
-from hushbench.play import admit, play
+from hushbench.play import admit, fresh, play
 from hushbench.submission import HEADER, digest, read
 from hushbench.tasks import anchors, chosen, entry, scaled, settings, tasks
 
@@ -28,9 +29,9 @@ SERVER = re.search(r"```python\n(# own_server.py\n.*?)```", (ROOT / "docs/board.
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 
-def test_sixteen_tasks_over_three_settings_each_with_its_reason():
-    assert settings() == ["exploration", "network", "feedback"]
-    assert [len(chosen([s])) for s in settings()] == [5, 6, 5]
+def test_twenty_tasks_over_four_settings_each_with_its_reason():
+    assert settings() == ["exploration", "network", "feedback", "linear"]
+    assert [len(chosen([s])) for s in settings()] == [5, 6, 5, 4]
     for task in tasks().values():
         core = hb.make_batched(task.env.name, **task.env.params)
         assert core.setting == task.setting
@@ -133,7 +134,7 @@ def test_an_epsilon_that_nobody_spent_is_refused(changed, capsys):
     assert "the metrics ['epsilon']" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["Commit-Blocks", "MaskablePPO-DPMASE"])
+@pytest.mark.parametrize("name", ["Commit-Blocks", "MaskablePPO-DPMASE", "FedLinUCB"])
 def test_an_untouched_submission_stands_whichever_part_is_drawn(name, submitted, capsys):
     assert main(["bench", "--verify", str(submitted(name)), "--jobs", "1"]) == 0
     said = capsys.readouterr().out
@@ -162,6 +163,22 @@ def test_nothing_that_a_submission_names_is_imported(changed, here, capsys):
     assert "evil" not in sys.modules
 
 
+def test_private_sums_are_verified_by_regret_and_epsilon(tmp_path):
+    """Short versions of both tasks: played again, and on fresh seeds."""
+    agent, short = entry("Private-FedLinUCB", {}), []
+    for task in (tasks()["linear-silos"], tasks()["linear-shuffled"]):
+        env = hb.Component(task.env.name, **task.env.params | {"n_agents": 3, "horizon": 50})
+        short.append(replace(task, env=env, runs=2))
+    played, again = (play(agent, short, tmp_path / name, hb.RunOptions(1), 5) for name in ("rows", "again"))
+    for task in short:
+        (runs, said), (_, here) = played[task.name], again[task.name]
+        task.check(said)
+        assert runs.tolist() == [0, 1]
+        assert {name: row.tolist() for name, row in said.items()} == {name: row.tolist() for name, row in here.items()}
+        assert 0 < said["epsilon"].max() <= admit(agent, short)[task.name]["epsilon"] == 1.0
+        assert fresh(agent, short, 2, hb.RunOptions(1))[task.name].keys() == said.keys()
+
+
 # -- from an agent to the leaderboard -------------------------------------------------------------------------------
 
 
@@ -176,9 +193,9 @@ def test_every_agent_that_ships_is_let_in_or_has_a_reason():
         if "plays" not in why:  # the others are slow
             assert "--shard" in shown
             continue
-        reason = r"none of the tasks: .* plays (pairs: n_arms=5 must be a square|the linear setting)"
+        reason = r"none of the tasks: .*(plays pairs: n_arms=5 must be|must equal (n_agents=1|own_feedback='true'))"
         with pytest.raises(ValueError, match=reason):
-            admit(entry(name, {}), chosen(["network"]))
+            admit(entry(name, {}), chosen([shown.rpartition(" ")[2]]))
 
 
 def test_an_agent_of_ones_own_from_code_to_page(here, hidden, capsys):
