@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.agents.linear_team import LinearTeam, picked
 from hushbandits.agents.wang2020 import scheduled
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability
+from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
 from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.payload import tree_of
 from hushbandits.estimators.ridge import Radius, Ridge
@@ -35,6 +35,8 @@ class PrivateFedLinUCB(LinearTeam):
         α, the confidence; .01 in the authors' code.
     sigma : float
         R, the scale of a reward's noise.
+    width : float
+        β is multiplied by it.
 
     Examples
     --------
@@ -46,8 +48,9 @@ class PrivateFedLinUCB(LinearTeam):
 
     trigger = scheduled
 
-    def __init__(self, acts: str = "frozen", alpha: float = 0.01, sigma: float = 0.5):
+    def __init__(self, acts: str = "frozen", alpha: float = 0.01, sigma: float = 0.5, width: float = 1.0):
         super().__init__(None, 1.0, sigma)
+        self.width = real("width", width, 0)
         self.acts, self.alpha = choice("acts", acts, ("frozen", "within")), probability("alpha", alpha)
         self.required_own_reward = ("reward",) if self.acts == "within" else ()
 
@@ -83,7 +86,8 @@ class PrivateFedLinUCB(LinearTeam):
 
     def confidence(self, env: World) -> Radius:
         """Return β."""
-        return Radius(math.sqrt(self.ridge * env.n_features), self.sigma, math.log(1 / self.alpha), self.ridge)
+        least, scale = self.width * math.sqrt(self.ridge * env.n_features), self.width * self.sigma
+        return Radius(least, scale, math.log(1 / self.alpha), self.ridge)
 
     def act(self, obs: Observation) -> Array:
         if self.acts == "within":
