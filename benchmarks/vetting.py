@@ -28,6 +28,8 @@ from hushbandits.wrappers.local_dp import LocalDiscreteLaplace, LocalTruncated
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.shuffle_dp import ShuffledNoise
+from hushbandits.wrappers.tree import TreeGaussian
+from hushbandits.wrappers.vector_sum import ShuffledVectorSum
 
 FACTORS = (1.1, 1.25, 1.5, 2.0, 3.0)
 KINDS = ("white box", "drawn law", "black box", "one run")
@@ -48,7 +50,7 @@ def planned(base, f, **fixed):
 
 
 def acting(base, f):
-    """Return an agent that is built for f·ε and has the guarantee for ε."""
+    """Return a class that is built for f·ε and has the guarantee for ε."""
 
     class False_(base):
         def __init__(self, epsilon=1.0):
@@ -121,6 +123,22 @@ def released(base, f):
     return False_
 
 
+def summed(base, f):
+    """Return `TreeGaussian` whose p-sums have f times less noise than its plan says."""
+
+    class False_(base):
+        def __init__(self, epsilon=1.0):
+            super().__init__(epsilon)
+
+        def _noise(self, sent):
+            return super()._noise(sent) / f
+
+        def claimed_guarantees(self, env):
+            return super().claimed_guarantees(env)
+
+    return False_
+
+
 def voting(base, f):
     """Return DP-MASE with f times less noise on its means, and the epochs of ε."""
 
@@ -171,6 +189,8 @@ MECHANISMS = {
     "LocalLaplace, 64 levels": (None, reported, LocalLaplace, {"quantization_levels": 64}),
     "LocalBernoulli": (reported, reported, LocalBernoulli, {}),
     "PrivateMeans": (understated, released, PrivateMeans, {}),
+    "TreeGaussian": (acting, summed, TreeGaussian, {}),
+    "ShuffledVectorSum": (acting, acting, ShuffledVectorSum, {}),
     "DP-MASE": (None, voting, DPMASE, {}),
     "AdaP-UCB": (None, acting, AdaPUCB, {}),
     "AdaP-KLUCB": (None, acting, AdaPKLUCB, {}),
