@@ -15,6 +15,7 @@ import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Inbox, Message, Requirements, Streams, Team, World, jit, real
 from hushbandits.core.messages import Observation
+from hushbandits.envs.linear.contexts import picked
 from hushbandits.envs.linear.env import Linear, pay
 from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
@@ -275,9 +276,3 @@ def _hear(state, t, r, m, gram, moment, pulls):  # type: ignore[no-untyped-def]
 def _hear_all(state, t, run, agent, gram, moment, pulls):  # type: ignore[no-untyped-def]
     for n in range(len(run)):
         _hear(state, t[run[n]], run[n], agent[n], gram[n], moment[n], pulls[n])
-
-
-def picked(features: Array, arm: Array) -> Array:
-    """Return the features of the arms `arm`, ``(R, A, d)``."""
-    chosen: Array = np.take_along_axis(features, arm[:, :, None, None], 2)[:, :, 0]
-    return chosen

@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from hushbandits.agents.linear_team import LinearTeam, picked
+from hushbandits.agents.linear_team import LinearTeam
 from hushbandits.agents.wang2020 import scheduled
 from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
 from hushbandits.core.messages import Observation
+from hushbandits.envs.linear.contexts import picked
 from hushbandits.envs.linear.payload import tree_of
 from hushbandits.estimators.ridge import Radius, Ridge
 
@@ -77,7 +78,6 @@ class PrivateFedLinUCB(LinearTeam):
         if self.acts == "frozen":  # all agents have downloaded the same sums
             self.played = Ridge(runs, 1, env.n_features, self.ridge)
         self.radius = self.confidence(env)
-        self.state = self.state._replace(radius=self.radius)
 
     def regularizer(self, env: World) -> float:
         """Return λ, large enough that V is positive definite with probability 1 − α."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.core import Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
-from hushbandits.core.guarantee import IDEALISED, SIMULATED, Adjacency, Guarantee, Run, invalid
+from hushbandits.core.guarantee import IDEALISED, SIMULATED, Adjacency, Guarantee, Run
 from hushbandits.core.utils import Array, choice, divisor, integer, real
 from hushbandits.envs.linear.contexts import normal
 from hushbandits.privacy.tree import SCALES, frobenius, gaussian_costs, gaussian_together, sensitivity, unpacked
@@ -113,12 +113,12 @@ class Tree(Wrapper):
         blocks = np.zeros((*sent.shape, *self._open.shape[2:]))
         if sent.any():
             r, a = sent.nonzero()
-            k = self._batches[r, who[r, a]] + 1
-            if k.max() > self.batches:
+            m = who[r, a]
+            self._batches[r, m] += 1
+            if (k := self._batches[r, m]).max() > self.batches:
                 raise ValueError(f"{self.name} has noise for {self.batches} messages of an agent, not for {k.max()}")
-            self._batches[r, who[r, a]] = k
-            blocks[r, a] = self._release(r, who[r, a], k, sent)
-            self._open[r, who[r, a]] = 0.0
+            blocks[r, a] = self._release(r, m, k, sent)
+            self._open[r, m] = 0.0
         return message.with_fields(gram=blocks[..., :-1], moment=blocks[..., -1], pulls=pulls, sent=sent)
 
     def _gather(self, blocks: Array, there: Array, at: tuple[Array, Array]) -> None:
@@ -133,12 +133,8 @@ class Tree(Wrapper):
         words = _UNITS, FROZEN, *words, IDEALISED, SIMULATED
         return Guarantee(text, self.epsilon, self.delta, USER, view, words, source, run=ONCE, vetted=self.vetted)
 
-    def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
-        claims, reason = self.claimed_guarantees(env), self.void(env)
-        return tuple([invalid(claim, reason) for claim in claims]) if reason else claims
-
-    def void(self, env: World) -> str:
-        """Return why nothing is promised in `env`, or ``""``: all that decides it is looked at here."""
+    def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
+        """Return why nothing is promised in `env`, or ``""``: what is said of a tree, and then of all wrappers."""
         if self.batch is None:
             return "agents time their messages by exact sums (batch=None), and an exact trigger is itself a release"
         if self.own_feedback == "true":
@@ -150,7 +146,7 @@ class Tree(Wrapper):
             return f"agents say {' and '.join(said)} themselves, and they know their users' contexts"
         if env.contexts.norm > 1 + 1e-9:
             return f"features of {env.contexts!r} have norms up to {env.contexts.norm:g}, and the noise is for 1"
-        return self.flaw
+        return self.flaw or super().invalid_reason(env, known)
 
 
 class TreeGaussian(Tree):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Fields, Guarantee, Streams, Uniforms, World, require, set_rows
+from hushbandits.core import Guarantee, Streams, Uniforms, World, set_rows
 from hushbandits.core.utils import Array, choice
 from hushbandits.envs.linear.payload import served
 from hushbandits.privacy.binomial import COIN, least_coins, released_coins
@@ -51,15 +52,11 @@ class ShuffledVectorSum(Tree):
         super().__init__(*args, **rest)
         self.budget = choice("budget", budget, ("split", "whole"))
 
-    def message_fields(self, fields: Fields, env: World) -> Fields:
-        require(self.name, ("gram", "moment"), fields)
+    def _plan(self, env: World) -> None:
         served(self.name, env)
         if env.activity != "all" or self.own_feedback == "true":
             given = f"activity={env.activity!r} of the env and own_feedback={self.own_feedback!r}"
             raise ValueError(f"{given} must be 'all' and 'private': every user sends for itself to {self.name}")
-        return super().message_fields(fields, env)
-
-    def _plan(self, env: World) -> None:
         d, kappa, whole = int(env.n_features), self.depth, self.budget == "whole"
         self.entries, share = d * (d + 3) // 2, 1 if whole else kappa
         #: Users, g and b of a p-sum, by its level 0 … κ − 1.
@@ -74,8 +71,8 @@ class ShuffledVectorSum(Tree):
         if whole:  # what released code takes for it
             far = math.log(kappa * d * d / self.delta)
             self.total = kappa * math.sqrt(math.log(1 / self.delta)) * far / self.epsilon
-        names = [wrapper.name for wrapper in env.wrappers]
-        losing = [w.name for w in env.wrappers[: names.index(self.name)] if w.max_drop_fraction > 0]
+        before = takewhile(lambda w: w.name != self.name, env.wrappers)
+        losing = [w.name for w in before if w.max_drop_fraction > 0]
         self.flaw = f"{' and '.join(losing)} may lose users, and with them noise that it counts on" if losing else ""
         if whole:
             self.flaw = f"no theorem bears out budget='whole': each of {kappa} p-sums spends all of ε and δ"
@@ -111,9 +108,6 @@ class ShuffledVectorSum(Tree):
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"p-sums of a tree over {self.batches:,} batches, of shuffled messages with Bin(b, ¼) noise"
-        view, words = (
-            "the server, behind the shuffler: sums of messages",
-            "an honest shuffler, and users who all take part",
-        )
         source = "Agarwal et al. 2018, theorem 1, for each p-sum" if self.budget == "split" else "Zhou & Chowdhury 2024"
-        return (self._claim(text, view, source, (words,)),)
+        words = ("an honest shuffler, and users who all take part",)
+        return (self._claim(text, "the server, behind the shuffler: sums of messages", source, words),)

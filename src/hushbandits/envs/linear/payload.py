@@ -11,9 +11,7 @@ import numpy as np
 from hushbandits.core import Array, Channel, Payload, Streams, Uniforms, World, set_rows
 from hushbandits.core.payload import Sealing, Shuffling
 from hushbandits.core.random.names import ORDER
-
-#: What the server adds up.
-SUMS = ("gram", "moment", "pulls")
+from hushbandits.envs.linear.server import FIELDS
 
 
 class SealedUploads(Channel):
@@ -38,7 +36,7 @@ class SealedUploads(Channel):
     def send(self, message: Payload, env: World) -> Payload:
         """Sum the uploads of each run; those of fewer than `min_cohort` agents are lost."""
         by, m, sent = self._by, self._modulus, message["sent"].copy()
-        values = np.concatenate([np.reshape(message[name], (*sent.shape, -1)) for name in SUMS], 2).astype(float)
+        values = np.concatenate([np.reshape(message[name], (*sent.shape, -1)) for name in FIELDS], 2).astype(float)
         largest = float(np.abs(values[sent]).max(initial=0.0))
         if not largest <= by.bound:
             raise ValueError(f"{by.name}: an upload holds {largest:.4g}, but must be at most bound={by.bound:g}")
@@ -55,8 +53,8 @@ class SealedUploads(Channel):
             if left.any():
                 sent[r, agents[left]] = True
                 totals[r, agents[left][0]] = np.where(total > m // 2, total - m, total) / by.quantization_levels
-        ends = np.cumsum([math.prod(message[name].shape[2:]) for name in SUMS])[:-1]
-        parts = dict(zip(SUMS, np.split(totals, ends, 2), strict=True))
+        ends = np.cumsum([math.prod(message[name].shape[2:]) for name in FIELDS])[:-1]
+        parts = dict(zip(FIELDS, np.split(totals, ends, 2), strict=True))
         found = {name: x.reshape(message[name].shape).astype(message[name].dtype) for name, x in parts.items()}
         return message.with_fields(sent=sent, **found)
 
@@ -107,7 +105,7 @@ class Increments(Payload):
     """
 
     noun = "sums of features and rewards"
-    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": (), "shuffle": SUMS, "seal": SUMS}
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": (), "shuffle": FIELDS, "seal": FIELDS}
 
     @classmethod
     def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Inbox, Payload, affordable, jit
+from hushbandits.core import Array, Fields, Inbox, Payload, affordable, jit
 from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.network.topology import Places
 
@@ -21,6 +21,7 @@ RULES = {
     "synchronize": "if any agent asks for it: all agents upload and download",
     "differences": "to each agent for which the determinant of the sums has grown by a factor",
 }
+#: What the server adds up.
 FIELDS = ("gram", "moment", "pulls")
 _ANSWER, _DIFFERENCES = (index for index, rule in enumerate(RULES) if rule in ("answer", "differences"))
 
@@ -52,8 +53,7 @@ class ServerInbox(Inbox):
         """Return the sums of `field`, ``(R, M, …)``, and zeros for agents that receive nothing."""
         if weight is not None or field not in self._sums:
             return super().total(field, weight)
-        value = self._sums[field]
-        return np.where(self._to.reshape(*self._to.shape, *(1,) * (value.ndim - 2)), value, np.zeros((), value.dtype))
+        return _only(self._to, self._sums[field])
 
     def arrivals(self, field: str) -> Array:
         """Return the values that arrived, ``(n, …)``, in the order of ``arrived[..., 0].nonzero()``."""
@@ -89,59 +89,60 @@ class Server:
         λ of these determinants.
     up_delay, down_delay : int
         Rounds that an upload and a download take.
+
+    Attributes
+    ----------
+    pending : (R, M) bool
+        Whether an agent waits for an answer.
     """
 
     def __init__(self, rule: str, growth: float, ridge: float, up_delay: int, down_delay: int):
         self.rule, self.growth, self.ridge = rule, growth, ridge
         self.up_delay, self.down_delay = up_delay, down_delay
 
-    def reset(self, runs: int, agents: int, d: int, rows: Array | None = None) -> None:
-        """Start `runs` runs, or restart the runs `rows`."""
+    def reset(self, runs: int, agents: int, fields: Fields, rows: Array | None = None) -> None:
+        """Start `runs` runs with uploads of these `fields`, or restart the runs `rows`."""
+        (d,) = fields["moment"].shape
         if rows is None:
-            self.sums = _zeros(runs, 1, d)
-            #: (R, M) whether an agent waits for an answer.
-            self.pending = np.zeros((runs, agents), bool)
-            self._coming: deque[tuple[Payload, Array]] = deque()
-            self._going: deque[ServerInbox] = deque()
+            self.sums, self.pending = _zeros(runs, 1, fields), np.zeros((runs, agents), bool)
+            self._coming: deque[tuple[Payload, Array] | None] = deque([None] * self.up_delay)
+            self._going: deque[ServerInbox | None] = deque([None] * self.down_delay)
             kept = agents if self.rule == "differences" else 0
-            known, volume = np.zeros((runs, kept, d, d)), np.full((runs, kept), d * np.log(self.ridge))
-            counts = np.zeros((3, runs), np.int64)
-            rule = [*RULES].index(self.rule)
-            gram, moment, pulls = self.sums.values()
-            self.arrays = ServerArrays(gram, moment, pulls, known, volume, counts, rule, self.growth, self.ridge)
+            self.arrays = ServerArrays(
+                **self.sums, known=np.zeros((runs, kept, d, d)), volume=np.full((runs, kept), d * np.log(self.ridge)),
+                counts=np.zeros((3, runs), np.int64), rule=[*RULES].index(self.rule), growth=self.growth,
+                ridge=self.ridge,
+            )  # fmt: skip
             return
         for array in (*self.sums.values(), self.pending, self.arrays.known):
             array[rows] = 0
         self.arrays.volume[rows], self.arrays.counts[:, rows] = d * np.log(self.ridge), 0
-        for message, _ in self._coming:
+        for message, _ in filter(None, self._coming):
             message["sent"][rows] = False
-        for inbox in self._going:
+        for inbox in filter(None, self._going):
             inbox._to[rows] = False
 
-    # properties: a view of an array would not be one any more in a pickle
-    uploads = property(lambda self: self.arrays.counts[0])
-    downloads = property(lambda self: self.arrays.counts[1])
-    syncs = property(lambda self: self.arrays.counts[2])
+    @property
+    def counts(self) -> Array:
+        """Return uploads, downloads and synchronisations, ``(3, R)``."""
+        return self.arrays.counts
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
-        self.arrays.counts[0] += message["sent"].sum(1)
+        self.counts[0] += message["sent"].sum(1)
+        to, sums = np.zeros_like(self.pending), self.sums
         if self.up_delay or self.down_delay:
             r, a = message["sent"].nonzero()
             self.pending[r, who[r, a]] = True
-        to = np.zeros_like(self.pending)
-        if self.up_delay:
-            self._coming.append((copy.deepcopy(message), who.copy()))
-        if not self.up_delay or len(self._coming) > self.up_delay:
-            message, who = self._coming.popleft() if self.up_delay else (message, who)
+            message, who = copy.deepcopy((message, who))
+        self._coming.append((message, who))
+        if (came := self._coming.popleft()) is not None:
+            message, who = came
             _serve(self.arrays, message["sent"], who, *(message[name] for name in FIELDS), to)
-        if not self.down_delay:
-            self.pending &= ~to
-            return ServerInbox(self.sums, to)
-        self._going.append(ServerInbox({name: value.copy() for name, value in self.sums.items()}, to))
-        if len(self._going) <= self.down_delay:
-            return ServerInbox(self.sums, np.zeros_like(to))
-        inbox = self._going.popleft()
+        if self.down_delay:
+            sums = copy.deepcopy(sums)
+        self._going.append(ServerInbox(sums, to))
+        inbox = self._going.popleft() or ServerInbox(self.sums, np.zeros_like(to))
         self.pending &= ~inbox._to
         return inbox
 
@@ -205,34 +206,34 @@ class Flood:
     def __init__(self, places: Places):
         self._places = places
 
-    def reset(self, runs: int, agents: int, d: int, rows: Array | None = None) -> None:
-        """Start `runs` runs, or restart the runs `rows`."""
+    def reset(self, runs: int, agents: int, fields: Fields, rows: Array | None = None) -> None:
+        """Start `runs` runs with uploads of these `fields`, or restart the runs `rows`."""
         if rows is None:
-            self.sums, self.pending = _zeros(runs, agents, d), np.zeros((runs, agents), bool)
-            self.uploads, self.downloads, self.syncs = np.zeros((3, runs), np.int64)
-            fields = {"gram": Field((d, d)), "moment": Field((d,)), "pulls": Field(dtype="i8")}
+            self.sums, self.pending = _zeros(runs, agents, fields), np.zeros((runs, agents), bool)
+            self.counts = np.zeros((3, runs), np.int64)
             affordable("the messages on their way", Ring.size(fields, self._places.slots.depth, runs, agents))
             self._ring = Ring(fields, self._places.slots.depth, runs, agents)
             return
         self._ring.reset(rows)
-        for array in (*self.sums.values(), self.uploads):
+        for array in (*self.sums.values(), self.counts.T):
             array[rows] = 0
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Send the increments on their way, and return the sums of the agents that have received any."""
-        self.uploads += np.vecdot(message["sent"], self._places.edges)
+        self.counts[0] += np.vecdot(message["sent"], self._places.edges)
         self._ring.post(message)
         inbox, to = SlotInbox(self._ring, self._places.slots, 1), message["sent"].copy()
         for name, held in self.sums.items():
             came = inbox.total(name)
             to |= came.any(tuple(range(2, came.ndim)))
-            held += came + np.where(message["sent"].reshape(*to.shape, *(1,) * (held.ndim - 2)), message[name], 0)
+            held += came + _only(message["sent"], message[name])
         return ServerInbox(self.sums, to)
 
 
-def _zeros(runs: int, agents: int, d: int) -> dict[str, Array]:
-    return {
-        "gram": np.zeros((runs, agents, d, d)),
-        "moment": np.zeros((runs, agents, d)),
-        "pulls": np.zeros((runs, agents), np.int64),
-    }
+def _zeros(runs: int, agents: int, fields: Fields) -> dict[str, Array]:
+    return {name: np.zeros((runs, agents, *field.shape), field.dtype) for name, field in fields.items()}
+
+
+def _only(there: Array, value: Array) -> Array:
+    """Return `value` ``(R, 1 or M, …)`` for the agents that are `there` ``(R, M)``, and zeros for all others."""
+    return np.where(there.reshape(*there.shape, *(1,) * (value.ndim - 2)), value, np.zeros((), value.dtype))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Observation, Part, RLTask, World
+from hushbandits.core import Array, Coding, Observation, Part, RLTask
+from hushbandits.envs.linear.contexts import picked
 from hushbandits.estimators.ridge import Ridge
 
 _ALL = slice(None)
@@ -37,9 +37,6 @@ class LinearTask(RLTask):
     >>> task.action_space, task.observation_space.shape
     (Discrete(4), (27,))
     """
-
-    def __init__(self, core: World, **options: Any):
-        super().__init__(core, **options)
 
     def _parts(self) -> dict[str, Part]:
         k, norm = self.core.n_arms, self.core.contexts.norm
@@ -92,7 +89,7 @@ class LinearTask(RLTask):
         assert self.arm is not None
         self._who = obs.active_agents
         self.pulls[self._runs, self._who, self.arm] += obs.running[:, None]
-        self._pulled = np.take_along_axis(self.core.features, self.arm[..., None, None], 2)[:, :, 0]
+        self._pulled = picked(self.core.features, self.arm)
         if obs.reward is not None:
             self.own.add(self._who, self._pulled * obs.running[:, None, None], obs.reward)
 
