@@ -23,9 +23,7 @@ class SealedUploads(Channel):
     cohort = "that are uploaded in one round"
 
     def __init__(self, by: Sealing, env: World):
-        if env.server == "differences":
-            raise ValueError(f"server='differences' of the env must know each agent's sums, which {by.name} hides")
-        served(by.name, env)
+        served(by.name, env, "differences")
         self._by, n = by, int(env.n_agents)
         self._modulus = 2 * n * math.ceil(by.quantization_levels * by.bound) + 1
         by.room(n, n * self._modulus)
@@ -67,9 +65,7 @@ class ShuffledUploads(Channel):
 
     def __init__(self, by: Shuffling, env: World):
         self._by = by
-        if env.server in ("answer", "differences"):
-            raise ValueError(f"server={env.server!r} of the env answers senders, which {by.name} hides")
-        served(by.name, env)
+        served(by.name, env, "answer", "differences")
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the random streams of the shuffle."""
@@ -89,8 +85,10 @@ class ShuffledUploads(Channel):
         return message.with_fields(**found)
 
 
-def served(name: str, env: World) -> None:
-    """Raise ``ValueError`` if agents flood their increments over a graph."""
+def served(name: str, env: World, *personal: str) -> None:
+    """Raise ``ValueError`` if agents flood their increments over a graph, or for a server with a rule of `personal`."""
+    if env.server in personal:
+        raise ValueError(f"server={env.server!r} of the env goes by who uploads what, which {name} hides")
     if env._server.rule == "flood":
         raise ValueError(f"graph= of the env must be None for {name}, which stands before a server")
 

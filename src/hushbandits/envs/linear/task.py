@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Observation, Part, RLTask
 from hushbandits.envs.linear.contexts import picked
+from hushbandits.envs.linear.server import FIELDS
 from hushbandits.estimators.ridge import Ridge
 
 _ALL = slice(None)
@@ -113,7 +114,7 @@ class LinearTask(RLTask):
         inbox = obs.inbox
         assert inbox is not None
         r, m = inbox.arrived[..., 0].nonzero()
-        self.server.refresh(r, m, *(inbox.total(name)[r, m] for name in ("gram", "moment", "pulls")))
+        self.server.refresh(r, m, *(inbox.total(name)[r, m] for name in FIELDS))
         self.show_time(obs.t)
         self._see(_ALL)
 
