@@ -15,7 +15,7 @@ from hushbandits.core.random.names import ACTIVATION, FEATURES, REWARD
 from hushbandits.core.random.rewards import Gaussian, Law
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import choice, count, jit, real
-from hushbandits.envs.linear.contexts import ContextLaw, make_contexts, picked
+from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
 from hushbandits.envs.linear.server import RULES, Flood, Server, ServerArrays, ServerInbox
 from hushbandits.envs.linear.task import LinearTask
@@ -206,9 +206,11 @@ class Linear(Env):
         return self.law.quantile(self._uniforms.next(), location)
 
     def _report(self) -> dict[str, Array]:
-        x = picked(self.features, self._arm)
-        moment = self.own_reward[..., None] * x
-        return {"gram": x[..., None] * x[:, :, None], "moment": moment, "pulls": np.ones_like(self._arm)}
+        features = self.features
+        runs, agents, _, d = features.shape
+        gram, moment = np.empty((runs, agents, d, d)), np.empty((runs, agents, d))
+        _products(features, self._arm, self.own_reward, gram, moment)
+        return {"gram": gram, "moment": moment, "pulls": np.ones((runs, agents), np.int64)}
 
     def _said(self, message: Message) -> Message:
         said = super()._said(message)
@@ -296,3 +298,15 @@ def _charge(arm, x, theta, location, gap):  # type: ignore[no-untyped-def]
     for r in range(arm.shape[0]):
         for a in range(arm.shape[1]):
             location[r, a], gap[r, a] = pay(x[r, a], theta[r], arm[r, a])
+
+
+@jit
+def _products(features, arm, reward, gram, moment):  # type: ignore[no-untyped-def]
+    """Write ``x xᵀ`` to `gram` and ``r x`` to `moment` for each pull."""
+    for r in range(arm.shape[0]):
+        for a in range(arm.shape[1]):
+            x = features[r, a, arm[r, a]]
+            for i in range(x.size):
+                moment[r, a, i] = reward[r, a] * x[i]
+                for j in range(x.size):
+                    gram[r, a, i, j] = x[i] * x[j]
