@@ -15,11 +15,10 @@ import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Inbox, Message, Requirements, Streams, Team, World, jit, real
 from hushbandits.core.messages import Observation
-from hushbandits.envs.linear.contexts import picked
 from hushbandits.envs.linear.env import Linear, pay
 from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
-from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, radius_of, refresh, sum_up
+from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, picked, radius_of, refresh, sum_up
 
 
 @jit

@@ -14,9 +14,8 @@ from hushbandits.agents.linear_team import LinearTeam
 from hushbandits.agents.wang2020 import scheduled
 from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
 from hushbandits.core.messages import Observation
-from hushbandits.envs.linear.contexts import picked
 from hushbandits.envs.linear.payload import tree_of
-from hushbandits.estimators.ridge import Radius, Ridge
+from hushbandits.estimators.ridge import Radius, Ridge, picked
 
 _TREES = ("TreeGaussian", "ShuffledVectorSum")
 

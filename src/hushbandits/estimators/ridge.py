@@ -142,6 +142,12 @@ class Unsent:
         return {**message, "sent": sent}
 
 
+def picked(features: Array, arm: Array) -> Array:
+    """Return the features of the arms `arm` ``(R, A)``, ``(R, A, d)``."""
+    chosen: Array = np.take_along_axis(features, arm[:, :, None, None], 2)[:, :, 0]
+    return chosen
+
+
 @jit
 def radius_of(radius, pulls, d):  # type: ignore[no-untyped-def]
     """Return a `Radius` for `pulls` pulls in R^d."""

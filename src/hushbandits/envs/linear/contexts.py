@@ -219,12 +219,6 @@ def make_contexts(contexts: object) -> ContextLaw:
     raise ValueError(f"contexts={shown(contexts)} must be one of {known}, a .npy, .csv or .txt file, or a ContextLaw")
 
 
-def picked(features: Array, arm: Array) -> Array:
-    """Return the features of the arms `arm` ``(R, A)``, ``(R, A, d)``."""
-    chosen: Array = np.take_along_axis(features, arm[:, :, None, None], 2)[:, :, 0]
-    return chosen
-
-
 def normal(u: Array) -> Array:
     """Return standard normal samples, given uniform samples `u`."""
     samples: Array = scipy.special.ndtri(np.maximum(u, _TINY))

@@ -160,9 +160,11 @@ def serve_run(arrays, r, who, sent, at, gram, moment, pulls, to):  # type: ignor
             continue
         n, m = at[a], who[a]
         any_sent = to[m] = True
-        arrays.gram[r, 0] += gram[n]
-        arrays.moment[r, 0] += moment[n]
         arrays.pulls[r, 0] += pulls[n]
+        for i in range(d):
+            arrays.moment[r, 0, i] += moment[n, i]
+            for j in range(d):
+                arrays.gram[r, 0, i, j] += gram[n, i, j]
         if rule == _DIFFERENCES:
             arrays.known[r, m] += gram[n]
             arrays.volume[r, m] = np.linalg.slogdet(arrays.known[r, m] + arrays.ridge * np.eye(d))[1]

@@ -8,9 +8,8 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Coding, Observation, Part, RLTask
-from hushbandits.envs.linear.contexts import picked
 from hushbandits.envs.linear.server import FIELDS
-from hushbandits.estimators.ridge import Ridge
+from hushbandits.estimators.ridge import Ridge, picked
 
 _ALL = slice(None)
 
