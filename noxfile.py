@@ -41,6 +41,13 @@ def core(session):
     session.run("pytest", "-n", "auto", *(f"tests/{room}" for room in rooms), *session.posargs)
 
 
+@nox.session
+def image(session):
+    """The Docker image, which plays the quickstart."""
+    session.run("docker", "build", "-f", "docker/Dockerfile", "-t", "hushbandits", ".", external=True)
+    session.run("docker", "run", "--rm", "hushbandits", external=True)
+
+
 #: Of the rooms below: what needs PyTorch, and what fails by two faults of Gymnasium's, mended in 1.2.3 and 1.4.
 NOT_LOWEST = [
     "--ignore=tests/cli/test_train.py",
