@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -24,14 +25,12 @@ def run(*command, **kwargs):
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory):
     tree = tmp_path_factory.mktemp("tree")
-    for name in ("src", *LINKS, "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", *BESIDE):
+    for name in ("src", "tests", *LINKS, "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", *BESIDE):
         source = REPO / name
         if source.is_dir() and not source.is_symlink():
             shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
             shutil.copy2(source, tree / name, follow_symlinks=False)
-    (tree / "tests").mkdir()
-    shutil.copy2(__file__, tree / "tests")  # setuptools would take what lies there, and leave the rooms
     run("-m", "build", "--no-isolation", "--sdist", "--outdir", str(tree / "dist"), str(tree))
     return next((tree / "dist").glob("*.tar.gz"))
 
@@ -66,7 +65,18 @@ def test_sdist_holds_each_file_once_and_no_links(sdist):
     assert not [m.name for m in members if m.name.count("/") == 1 and m.name.split("/")[1] in LINKS]
     top = {m.name.split("/")[1] for m in members if "/" in m.name}
     assert {*BESIDE, "LICENSE", "README.md"} < top
-    assert "tests" not in top
+    rooms = {m.name.partition("/tests/")[2] for m in members if "/tests/" in m.name}
+    assert {"test_packaging.py", "core/test_golden.py", "bench/cell_keys.json"} < rooms
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    wanted = {*project["dependencies"], *project["optional-dependencies"]["bench"]}
+    recipe = (REPO / "conda/meta.yaml").read_text(encoding="utf8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    needs = {line.strip(" -").replace(" ", "").replace("matplotlib-base", "matplotlib") for line in run.splitlines()}
+    assert needs == wanted | {"python>={{python_min}},<3.14"}
+    assert f'version = "{project["version"]}"' in recipe
 
 
 def test_wheel_from_the_sdist_holds_each_file_once(wheel):
