@@ -84,6 +84,17 @@ def test_a_policy_equals_its_twin_on_ties(name, data):
     agree(name, {}, np.array(data.draw(st.lists(row, min_size=plays, max_size=plays))))
 
 
+@pytest.mark.parametrize("arms", [33, 40, 1000])
+@pytest.mark.parametrize("name", ["MOSS", "UCB"])
+def test_many_arms_are_chosen_as_few_are(name, arms):
+    policy, rewards = make_policy(name), np.random.default_rng(arms).choice([0.0, 0.5, 1.0], 4 * arms)
+    state = policy.state(1, arms, len(rewards))
+    for reward in rewards.tolist():
+        arm = policy.choose(state, 0)
+        assert arm == state.bound[0].argmax()  # the lowest of equal ones
+        policy.update(state, 0, arm, reward)
+
+
 # -- regret ---------------------------------------------------------------------------------------------------
 
 

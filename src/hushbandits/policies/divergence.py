@@ -23,7 +23,8 @@ class KLUCB(Policy):
     """KL-UCB, which plays each arm once, then the arm with the largest ``max{q : n_k kl(μ̂_k, q) ≤ ln t + c ln ln t}``.
 
     For rewards in [0, 1].  Source: Garivier & Cappé 2011, "The KL-UCB Algorithm for Bounded Stochastic Bandits and
-    Beyond", algorithm 1; its theorem takes c = 3, its experiments c = 0.
+    Beyond", algorithm 1; its theorem takes c = 3, its experiments c = 0.  All indices move with ln t, so a choice looks
+    at every arm.
 
     Parameters
     ----------

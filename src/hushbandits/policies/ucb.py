@@ -19,7 +19,7 @@ class UCB1(Policy):
     """UCB1, which plays each arm once, then in play t the arm with the largest ``μ̂_k + √(2 ln t / n_k)``.
 
     Ties take the lowest arm.  For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis
-    of the Multiarmed Bandit Problem", figure 1.
+    of the Multiarmed Bandit Problem", figure 1.  All indices move with ln t, so a choice looks at every arm.
     """
 
     choose = staticmethod(by_index(_ucb1_index))
@@ -29,17 +29,44 @@ class UCB1(Policy):
         return sums(learners, n_arms)
 
 
+#: Arms of a block, of which the highest bound is kept; up to so many arms, there are no blocks.
+_BLOCK = 32
+
+
 class _Bounds(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
     bound: Array  # (L, K); it changes only where an arm was played
+    peak: Array  # (L, blocks), the highest bound of each block
+    lead: Array  # (L, blocks), the lowest arm with that bound
     sigma: float
     log_inverse_delta: float
 
 
+def _unplayed(learners: int, n_arms: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Return the arrays of `_Bounds` for learners without plays."""
+    first = np.arange(0, n_arms if n_arms > _BLOCK else 0, _BLOCK)
+    n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
+    return n, s, bound, np.full((learners, len(first)), np.inf), np.tile(first, (learners, 1))
+
+
 @lean
 def _highest(state, r):
-    return argmax(state.bound, r)
+    if state.peak.shape[1] == 0:
+        return argmax(state.bound, r)
+    return state.lead[r, argmax(state.peak, r)]
+
+
+@lean
+def _set_bound(state, r, arm, bound):
+    state.bound[r, arm] = bound
+    if state.peak.shape[1] > 0:
+        block = arm // _BLOCK
+        best, top = block * _BLOCK, -math.inf
+        for k in range(block * _BLOCK, min((block + 1) * _BLOCK, state.bound.shape[1])):
+            if state.bound[r, k] > top:
+                best, top = k, state.bound[r, k]
+        state.peak[r, block], state.lead[r, block] = top, best
 
 
 @lean
@@ -47,7 +74,7 @@ def _raise(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     bonus = state.sigma * math.sqrt(2.0 * state.log_inverse_delta / state.n[r, arm])
-    state.bound[r, arm] = state.s[r, arm] / state.n[r, arm] + bonus
+    _set_bound(state, r, arm, state.s[r, arm] / state.n[r, arm] + bonus)
 
 
 class UCB(Policy):
@@ -71,15 +98,16 @@ class UCB(Policy):
         self.delta = delta if delta is None else real("delta", delta, 0, 1)
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Bounds:
-        n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
         level = 2.0 * math.log(plays) if self.delta is None else -math.log(self.delta)
-        return _Bounds(n, s, bound, self.sigma, level)
+        return _Bounds(*_unplayed(learners, n_arms), self.sigma, level)
 
 
 class _Plays(NamedTuple):
     n: Array  # (L, K)
     s: Array  # (L, K)
-    bound: Array  # (L, K); it changes only where an arm was played
+    bound: Array  # (L, K)
+    peak: Array  # (L, blocks)
+    lead: Array  # (L, blocks)
     share: float  # n/K, plays per arm
 
 
@@ -88,7 +116,7 @@ def _moss(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     n = state.n[r, arm]
-    state.bound[r, arm] = state.s[r, arm] / n + math.sqrt(max(math.log(state.share / n), 0.0) / n)
+    _set_bound(state, r, arm, state.s[r, arm] / n + math.sqrt(max(math.log(state.share / n), 0.0) / n))
 
 
 class MOSS(Policy):
@@ -102,8 +130,7 @@ class MOSS(Policy):
     update = staticmethod(_moss)
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Plays:
-        n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
-        return _Plays(n, s, bound, plays / n_arms)
+        return _Plays(*_unplayed(learners, n_arms), plays / n_arms)
 
 
 class _Spread(NamedTuple):
