@@ -82,7 +82,8 @@ def _fill(sizes, rows, known, table):  # type: ignore[no-untyped-def]
     for i in range(sizes.size):
         at = _place(known, sizes[i])
         known[at] = sizes[i]
-        table[at] = rows[i]
+        for c in range(table.shape[1]):  # a slice would compile Numba's message about unequal shapes: seconds
+            table[at, c] = rows[i, c]
 
 
 @jit
