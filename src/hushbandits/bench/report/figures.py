@@ -75,6 +75,7 @@ def pictures(
         for format, more in FORMATS.items():
             with replacing(folder / f"{name}.{format}", binary=True) as out:
                 picture.savefig(out, format=format, **more)
+            picture.set_layout_engine(None)  # the next formats keep the places found for the first
     return [folder / f"{name}.{format}" for format in FORMATS]
 
 
