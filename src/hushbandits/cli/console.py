@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -152,6 +154,17 @@ def say_cost(found: Estimate, table: bool = False, by_experiment: bool = False) 
         print_table(make_console(), "expected cost", heads, body, named=1, left=(0, 1))
     minutes = (whole.seconds + found.spent + len(names)) / 60  # a second for a page with its figures
     note(f"expected: about {minutes:.2g} CPU minutes, for {whole.runs:,} runs of {whole.label}")
+
+
+@contextmanager
+def rare_gc() -> Iterator[None]:
+    """Let Python look for garbage rarely inside the block: imports and figures make many objects and little garbage."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def make_console(stderr: bool = False) -> Console:

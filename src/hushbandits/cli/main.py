@@ -1,5 +1,7 @@
 """Entry point of the command line, such as ``hushbandits run quickstart``."""
 
+import atexit
+import gc
 import os
 import sys
 import traceback
@@ -67,6 +69,7 @@ def main(args: Sequence[str] | None = None) -> int:
     int
         0: success; 1: some cells failed; 2: invalid input, an unusable folder, or a defect; 130: interrupted by ctrl-C.
     """
+    atexit.register(gc.freeze)  # without it, Python looks for garbage among all objects before it ends
     name, *rest = (sys.argv[1:] if args is None else args) or ["--help"]
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

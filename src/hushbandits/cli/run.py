@@ -20,7 +20,7 @@ from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import bounds, find
 from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.bench.spec.parts import plain_name
-from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note, say_cost
+from hushbandits.cli.console import Played, Several, Workers, assignments, make_console, note, rare_gc, say_cost
 
 
 def run(
@@ -144,6 +144,7 @@ def asked(
     return tuple(found)
 
 
+@rare_gc()
 def _publish(store: Store, trusted: Collection[str] | None = None) -> None:
     """Write figures and page of `store`, and print their paths; `trusted` lists theory functions that may be called."""
     from hushbandits.bench.report.figures import pictures
