@@ -54,6 +54,13 @@ def test_no_backend_changes_a_number(tmp_path, alone, how):
     assert played(FEW, tmp_path, **how) == alone
 
 
+def test_what_costs_little_is_played_in_this_process(tmp_path, alone, monkeypatch):
+    monkeypatch.setattr("joblib.Parallel", None)
+    expected = []
+    assert played(FEW, tmp_path, jobs=2, estimate=expected.append) == alone
+    assert expected[0].summed("all").runs == 48
+
+
 def test_a_cell_is_built_once_and_played_once(tmp_path, monkeypatch):
     from hushbandits.bench.runner import batch
 
@@ -83,7 +90,7 @@ def test_who_kills_its_worker_is_recorded_and_all_others_are_played(here):
     (here / "deadly.py").write_text(DEADLY.format(parent=os.getpid()))
     env = Component("CoopNetwork-v0", horizon=4)
     spec = small(env=env, agents=["deadly:Deadly"], sweep={"env.n_agents": tuple(range(2, 22))}, runs=2)
-    outcome = run(spec, here / "o", options=hb.RunOptions(jobs=2))
+    outcome = run(spec, here / "o", options=hb.RunOptions(jobs=2, estimate=lambda found: None))
     (failure,) = outcome.failures
     assert (failure.cell.point["env.n_agents"], failure.runs) == (5, (0, 1))
     assert outcome.played == 38

@@ -41,7 +41,7 @@ def run(
 
     Results go to the folder of --out, one Parquet file per finished batch. The same command continues an interrupted
     run, and a larger --runs adds runs to an experiment without claims. Worker options, shards and interruptions
-    change no number. Examples:
+    change no number. Without --backend, one process plays what costs less than the start of others. Examples:
 
       hushbandits run quickstart
       hushbandits run rio2023-fig1 --quick

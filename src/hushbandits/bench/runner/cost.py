@@ -7,6 +7,7 @@ import math
 import os
 import time
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ from hushbandits.core.team import EnvView
 
 #: CPU seconds of a probe, besides one whole run if runs have no fixed length: at least, as a share of a batch, at most.
 _SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
+#: At least, to learn whether all costs little; a cell may then cost a quarter or four times of what is expected.
+_ROUGHLY = 0.02
 #: How much further a probe gets than the one before if that compiled code or filled caches.
 _FASTER = 1.5
 #: Number of cells that are probed.
@@ -40,6 +43,7 @@ class Probe(Batch):
     """
 
     memory: bool = False
+    seconds: float = _SECONDS
 
     def play(self, watch: Watch | None = None) -> Played:
         """Return the expected CPU seconds and memory of the batch, the length of a run, and the process's CPU seconds.
@@ -52,9 +56,9 @@ class Probe(Batch):
         length = 1.0
         if not env.fixed_length:
             length = -_marks(replace(self, runs=self.runs[:1]), lambda marks: math.inf)[-2][1]
-        marks, again = [(math.inf, 0.0)], _marks(part, lambda marks: _SECONDS)
+        marks, again = [(math.inf, 0.0)], _marks(part, lambda marks: self.seconds)
         while _reached(again) > _FASTER * _reached(marks):
-            marks, again = again, _marks(part, lambda marks: _SECONDS)
+            marks, again = again, _marks(part, lambda marks: self.seconds)
         if again[-1][0] < _SHARE * _whole(length, again):
             again = _marks(part, lambda marks: min(_SHARE * _whole(length, marks), _LONGEST))
         seconds = _whole(length, again) * len(self.runs) / len(part.runs)
@@ -116,24 +120,33 @@ def _allocated(batch: Batch) -> float:
         tracemalloc.stop()
 
 
-def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions) -> Estimate:
+def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: float = 0.0) -> Estimate:
     """Return the expected cost of batches, each given with its experiment's name, from probes of their cells.
 
-    Of very many cells, a part is probed.
+    Of very many cells, a part is probed.  Until the probed cells cost `little` CPU seconds, probes are played one by
+    one, in this process if `options` name no backend.
     """
     by: dict[tuple[str, str], list[Batch]] = {}
+    missing = Counter[str]()
     for name, batch in tasks:
         by.setdefault((name, batch.key), []).append(batch)
+        missing[batch.key] += len(batch.runs)
     groups = [*by.items()]
     each = -(-len(groups) // _MOST) or 1
-    probes = {key: Probe(**vars(own[0]), memory=options.dry_run) for (_, key), own in groups[::each]}
+    least = _ROUGHLY if little else _SECONDS
+    probes = {key: Probe(**vars(own[0]), memory=options.dry_run, seconds=least) for (_, key), own in groups[::each]}
     found: dict[str, dict[str, float]] = {}
+    waiting, cost = [*probes.values()], 0.0
     with progress_bar(len(probes), options.progress) as bar:
-        for probe, reply in answers([*probes.values()], options, bar):
-            bar(advance=1)
-            if not isinstance(reply, Failed):
-                found[probe.key] = {name: float(value[0]) for name, value in reply[0].items()}
-                LENGTHS[probe.key] = found[probe.key]["length"]
+        while waiting:
+            part = waiting[:1] if cost < little else waiting
+            waiting = waiting[len(part) :]
+            for probe, reply in answers(part, options, bar):
+                bar(advance=1)
+                if not isinstance(reply, Failed):
+                    found[probe.key] = one = {name: float(value[0]) for name, value in reply[0].items()}
+                    LENGTHS[probe.key] = one["length"]
+                    cost += one["seconds"] * missing[probe.key] / len(probe.runs)
     costs: list[Cost] = []
     for i, ((name, _), own) in enumerate(groups):
         (_, key), like = groups[i // each * each]

@@ -39,8 +39,8 @@ class RunOptions:
         unit.  A number of points, spaced evenly in the logarithm up to the horizon, or the times.  Default: 50; none if
         runs end by themselves.
     estimate : callable, optional
-        Called with the expected cost, an `Estimate`, after probes of all cells and before the rest is played.  Default:
-        there are no probes.
+        Called with the expected cost, an `Estimate`, after probes of all cells and before the rest is played; this
+        process plays what costs less than the start of workers.  Default: there are no probes.
     dry_run : bool
         Call `estimate`, play nothing but the probes, and write nothing; not for `evaluate`.
 

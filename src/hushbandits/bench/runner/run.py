@@ -7,7 +7,7 @@ import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -26,6 +26,9 @@ from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.core import Params, integer
 from hushbandits.core.utils import reach, source_digest
+
+#: What costs little: less than so many CPU seconds, about those of workers' start, in at most so many cells.
+_LITTLE, _FEW = 5.0, 20
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def play(
         notify(f"skipped: {why}")
     tasks = missing(store, part)
     if options.dry_run:
-        _estimate(store, tasks, options)
+        _estimate(store, tasks, options, here=False)
         return Played(store, 0, [], False)
     own = source_digests(experiments)
     _refuse_edits(store, own, bool(tasks), options, notify)
@@ -97,7 +100,7 @@ def play(
     if tasks:
         _note(store, own, instances, shard, options)
         with kept():
-            _estimate(store, tasks, options)
+            options = _estimate(store, tasks, options, here=not own)  # user code may kill its process
             with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
                 failures = _written(store, answers(tasks, options, bar), instances, bar)
     store.reread()
@@ -107,10 +110,15 @@ def play(
     return Played(store, played, failures, restyled or bool(tasks))
 
 
-def _estimate(store: Store, tasks: Sequence[Batch], options: RunOptions) -> None:
-    if options.estimate is not None:
-        names = {cell.key: e.name for e in reversed(store.experiments) for cell in e.cells()}
-        options.estimate(estimate([(names[task.key], task) for task in tasks], options))
+def _estimate(store: Store, tasks: Sequence[Batch], options: RunOptions, here: bool) -> RunOptions:
+    """Report the expected cost; return the options to play with: if `here`, this process plays what costs little."""
+    if options.estimate is None:
+        return options
+    names = {cell.key: e.name for e in reversed(store.experiments) for cell in e.cells()}
+    here = here and options.backend is None and len({task.key for task in tasks}) <= _FEW
+    found = estimate([(names[task.key], task) for task in tasks], options, _LITTLE if here else 0.0)
+    options.estimate(found)
+    return replace(options, backend="serial") if here and found.summed("all").seconds < _LITTLE else options
 
 
 def _versions() -> dict[str, str]:
