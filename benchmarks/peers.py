@@ -142,4 +142,5 @@ def main(*where):
 
 
 if __name__ == "__main__":  # in an environment that may contain a single library only
+    sys.path.pop(0)  # this folder, whose coverage.py Numba would take for the library
     print(json.dumps(timed(sys.argv[1])))
