@@ -236,3 +236,56 @@ def test_what_rules_take_from_other_files_is_in_files_that_the_folders_name_cove
             if {"jit", "lean", "turned"} & {d.id for d in rule.decorator_list if isinstance(d, ast.Name)}:
                 used = {node.id for part in rule.body for node in ast.walk(part) if isinstance(node, ast.Name)}
                 assert {homes[name] for name in used & homes.keys()} <= covered, (path, rule.name)
+
+
+TWINS = """
+import sys
+import numpy as np
+from hushbandits.core.utils.jit import jit
+
+@jit
+def one(i):
+    return 1.0
+
+@jit
+def two(i):
+    return 2.0
+
+def made(rule):
+    @jit
+    def inner(x, out):  # too long to become part of its callers
+        for i in range(x):
+            for j in range(x):
+                for k in range(3):
+                    out[k] += rule(i + j + k) + 0.0 * out[(k + 1) % 3]
+        for i in range(x):
+            for j in range(x):
+                for k in range(3):
+                    out[k] += rule(i * j * k) - 0.0 * out[(k + 2) % 3]
+
+    @jit
+    def outer(x, out):
+        inner(x, out)
+        inner(x + 1, out)
+        if x > 3:
+            inner(x + 2, out)
+
+    return outer
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        out = np.zeros(3)
+        made(globals()[name])(2, out)
+        print(name, out[0])
+"""
+
+
+def test_functions_of_one_name_that_two_processes_compiled_stay_apart(tmp_path):
+    (tmp_path / "twins.py").write_text(TWINS)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def said(*names):
+        command = [sys.executable, str(tmp_path / "twins.py"), *names]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert said("one") + said("two") == said("one", "two") == ["one", "26.0", "two", "52.0"]

@@ -10,8 +10,10 @@ other's, and no class is imported that the caller does not use.
 import contextlib
 import functools
 import hashlib
+import itertools
 import os
 import pickle
+import secrets
 import shutil
 import signal
 import sys
@@ -22,11 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 from numba.misc.appdirs import AppDirs
 
 from hushbandits.core.utils.files import ROOT, source_digest
+
+#: Numba names compiled code by the function's name and a number that counts from 1 in every process.  Code from the cache
+#: would call another function of that name, if two processes had given both the same number.
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
 
 _KEPT = 3  # folders
 _Part = tuple[str, str, int]  # see `jit.parts`
