@@ -31,8 +31,8 @@ from numba.misc.appdirs import AppDirs
 
 from hushbandits.core.utils.files import ROOT, source_digest
 
-#: Numba names compiled code by the function's name and a number that counts from 1 in every process.  Code from the cache
-#: would call another function of that name, if two processes had given both the same number.
+#: Numba names compiled code by the function's name and a number, which counts from 1 in every process.  Code from the
+#: cache would call another function of that name if two processes had given both the same number.
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
 
 _KEPT = 3  # folders
