@@ -219,7 +219,7 @@ class QuACK(PolicyTeam):
         self._slots: int = env.slots.sender.shape[2]
         return _Queues(
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
-            queue=np.zeros((runs, n_arms, max(64 * agents, 1024))), head=np.zeros((runs, n_arms), np.int64),
+            queue=np.zeros((runs, n_arms, max(16 * agents, 1024))), head=np.zeros((runs, n_arms), np.int64),
             size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
             pi=self.learners(env, rng, 1, agents * env.horizon),
         )  # fmt: skip
