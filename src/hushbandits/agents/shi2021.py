@@ -298,7 +298,7 @@ class Federated(Team):
         if not (ours and isinstance(env, CoopNetwork) and env.can_pull_ahead and env._abreast):
             return False
 
-        def some(most: int) -> None:
+        def advance(most: int) -> None:
             rounds = min(most, int(self._quiet().min()), max(1, _BLOCK // self._arm.size))
             if rounds == 0:
                 phases(env, self)
@@ -307,7 +307,7 @@ class Federated(Team):
             _choose_ahead(self._books, arms)
             _learn_ahead(self._books, arms, env.pull_ahead(arms), self._due)
 
-        play(env, until, stops, look, some)
+        play(env, until, stops, look, advance)
         return True
 
     def _quiet(self) -> Array:

@@ -122,7 +122,7 @@ class NetworkTeam(Team):
             return False
         desk, by = None, _by_blocks if _pays(env) else _by_rounds
 
-        def some(most: int) -> None:
+        def advance(most: int) -> None:
             nonlocal desk
             rounds = min(most, self.ahead())
             if rounds == 0:
@@ -133,18 +133,22 @@ class NetworkTeam(Team):
             by(env, self, desk, rounds)
             self._t = int(env._t[0])
 
-        play(env, until, stops, look, some)
+        play(env, until, stops, look, advance)
         return True
 
 
 def play(
-    env: CoopNetwork, until: float, stops: Sequence[float], look: Callable[[], None] | None, some: Callable[[int], None]
+    env: CoopNetwork,
+    until: float,
+    stops: Sequence[float],
+    look: Callable[[], None] | None,
+    advance: Callable[[int], None],
 ) -> None:
-    """Call `some` with the most rounds that it may play, up to round `until`; `look` at each of the `stops`."""
+    """Call `advance` with the most rounds that it may play, up to round `until`; `look` at each of the `stops`."""
     for stop in (*stops, until):
         goal = math.ceil(min(stop, until, env.horizon))
         while (t := int(env._t[0])) < goal:
-            some(goal - t)
+            advance(goal - t)
         if look is not None:
             look()
 
