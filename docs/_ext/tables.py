@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import re
 import tomllib
 from contextlib import redirect_stdout, suppress
 from itertools import pairwise
@@ -210,6 +211,18 @@ def api_page():
     return "\n\n".join(page)
 
 
+def symbols():
+    """Return the table of what symbols mean."""
+    rows = []
+    for name, meanings in listing.symbols().items():
+        for row in meanings:
+            where = re.sub(
+                r"(?<= of )[^;(]+", lambda m: ", ".join(f"`{n}`" for n in m[0].strip().split(", ")), row["where"]
+            )
+            rows.append((row["sign"], name, row["meaning"], where))
+    return table(("symbol", "name", "meaning", "where"), rows)
+
+
 def scale(experiment, command):
     """Say what a command plays of an experiment: the runs, and what is set otherwise than declared."""
     words = command.split()
@@ -286,7 +299,12 @@ def shown_number(said):
 def write(app=None):
     """Write what has changed: what has not is not read again."""
     made = {f"{name}.md": text for name, text in pages().items()}
-    made |= {"gallery.txt": gallery(), "numbers.txt": reference_numbers(), "board.txt": board()}
+    made |= {
+        "gallery.txt": gallery(),
+        "numbers.txt": reference_numbers(),
+        "board.txt": board(),
+        "symbols.txt": symbols(),
+    }
     for name, text in made.items():
         path = MADE / name
         path.parent.mkdir(parents=True, exist_ok=True)

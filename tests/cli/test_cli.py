@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import pydoc
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,9 @@ import sys
 import pytest
 
 import hushbandits as hb
+from hushbandits.cli.listing import symbols
 from hushbandits.cli.main import COMMANDS, main
+from hushbandits.registry import owners
 
 SPEC = """
 title = "Sharing"
@@ -152,6 +156,20 @@ def test_lists_a_paper_s_experiments_and_who_takes_a_parameter(capsys):
     said = capsys.readouterr().out
     assert "DP-MASE" in said
     assert "LocalLaplace" in said
+
+
+def test_a_symbol_has_one_meaning_wherever_it_is_a_parameter(capsys):
+    for name, rows in symbols().items():
+        assert main(["list", rows[0]["sign"]]) == 0
+        assert rows[0]["meaning"].split("`")[0] in capsys.readouterr().out
+        met = []
+        for parameter, patterns in re.findall(r"`(\w+)` of ([^;(]+)", "; ".join(row["where"] for row in rows)):
+            takers = [taker for names in owners(parameter).values() for taker in names]
+            found = {taker for pattern in patterns.split(",") for taker in fnmatch.filter(takers, pattern.strip())}
+            assert found, (name, patterns)
+            met += sorted(found) if parameter == name else []
+        if len(name) > 2:  # shorter ones are also names of other parameters
+            assert sorted(met) == sorted({taker for names in owners(name).values() for taker in names})
 
 
 def test_says_its_version_as_a_module_too():

@@ -82,7 +82,7 @@ class PrivateUCB(NetworkTeam):
     Parameters
     ----------
     epsilon : float
-        ε of the private means.
+        ε of the release schedule of the private means.
     release_exponent : float
         Exponent v ∈ (1, 1.5) of the release schedule and of the noise.
     own_feedback : str

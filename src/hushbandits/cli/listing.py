@@ -3,7 +3,9 @@
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
 from itertools import zip_longest
 from typing import Annotated
 
@@ -34,7 +36,7 @@ def list_(
     ----------
     what
         A kind of names (default: all); a name such as DPMASE-v0, to print the description and the parameters with
-        defaults; or a parameter, to print the names that take the parameter.
+        defaults; or a parameter or symbol, such as epsilon or ε, to print its meanings and the names that take it.
     """
     if what in ("all", *_KINDS):
         for kind in _KINDS if what == "all" else [what]:
@@ -44,15 +46,19 @@ def list_(
     tables = [table for table in _TABLES.values() if what in table]
     declared = () if tables else _declared(what)
     taken = {} if tables or declared else owners(what)
+    meanings = [] if tables or declared else _meanings(what)
     for table in tables:
         _explain(what, table)
     for e in declared:
         _describe(e) if len(declared) == 1 else print(f"{e.name}  {e.title}")
+    for meaning in meanings:
+        print(f"{meaning['sign']}: {meaning['meaning']}".replace("`", ""))
+        _say(meaning["where"].replace("`", ""))
     for kind, names in taken.items():
         _say(f"{kind}: {', '.join(names)}")
-    if not (tables or declared or taken):
-        known = [*_KINDS, *(name for table in _TABLES.values() for name in table), *dict(_experiments())]
-        kinds = f"all, {', '.join(_KINDS)}, or a name or a parameter of one of these"
+    if not (tables or declared or taken or meanings):
+        known = [*_KINDS, *(name for table in _TABLES.values() for name in table), *dict(_experiments()), *symbols()]
+        kinds = f"all, {', '.join(_KINDS)}, or a name or a parameter of one of these, or a symbol"
         raise ValueError(f"what={what!r} must be {kinds}{nearest(what, map(str.strip, known))}")
     return 0
 
@@ -76,6 +82,17 @@ def _declared(what: str) -> tuple[Experiment, ...]:
     """Return the experiments that the name `what` selects, or an empty tuple."""
     shipped = (what in (module, *(e.name for e in declared)) for module, (_, declared) in modules().items())
     return find(what) if any(shipped) or what.partition("-")[0] in plugged() else ()
+
+
+def symbols() -> dict[str, list[dict[str, str]]]:
+    """Return the meanings of each symbol: its `sign`, its `meaning`, and `where` it has this meaning."""
+    return tomllib.loads(files("hushbandits").joinpath("data/symbols.toml").read_text(encoding="utf-8"))
+
+
+def _meanings(what: str) -> list[dict[str, str]]:
+    """Return the meanings of the symbol or parameter `what`."""
+    rows = [(name, row) for name, meanings in symbols().items() for row in meanings]
+    return [row for name, row in rows if what in (name, row["sign"]) or f"`{what}`" in row["where"]]
 
 
 def _say(text: str) -> None:

@@ -49,7 +49,7 @@ class Mechanism(Privatizer):
     Parameters
     ----------
     epsilon : float
-        ε in [0.001, 1e9].
+        ε of differential privacy, in [0.001, 1e9].
     confidence : float or "1/T"
         p: an upper bound of the probability that a block's noise exceeds τ and its sum is decoded wrongly.
     min_participants : float or int
