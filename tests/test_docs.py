@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [p for p in pages.SITE if ">>>" in p.read_text()]
 #: Blocks that name their file.
 FILES = re.compile(r"```(?:python|toml)\n# (\w+\.(?:py|toml))\n(.*?)```", re.S)
-#: Pages that write files: the test runs them completely, by default one of them.
-FOLLOWED = [(page,) for page in PAGES if FILES.search(page.read_text())]
-START = ROOT / "docs/start.md"
+#: Pages that write files, or run commands that do: the test runs them completely, by default two of them.
+FOLLOWED = [(page,) for page in PAGES if FILES.search(page.read_text()) or "```bash" in page.read_text()]
+KEPT = [(ROOT / "docs/start.md",), (ROOT / "docs/tutorials/five-minutes.md",)]
 #: Pages that use each other's files.
 EXTEND = [ROOT / "docs/extend.md", *sorted((ROOT / "docs/extend").glob("*.md"))]
 
@@ -43,7 +43,7 @@ def followed(page, capsys):
     assert runner.tries > 0
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if not FILES.search(p.read_text())], ids=pages.title)
+@pytest.mark.parametrize("page", [p for p in PAGES if (p,) not in FOLLOWED], ids=pages.title)
 def test_the_examples_run(page, capsys):
     followed(page, capsys)
 
@@ -73,7 +73,7 @@ def obeyed(command, capsys):
     assert bool(code) == ("# fails" in command), (command, said)
 
 
-@pytest.mark.parametrize("page", weekly_but([(START,)], *FOLLOWED), ids=pages.title)
+@pytest.mark.parametrize("page", weekly_but(KEPT, *FOLLOWED), ids=pages.title)
 def test_a_page_that_writes_files_can_be_followed(page, folder, capsys, monkeypatch):
     shown = EXTEND if page in EXTEND else [page]
     for name, content in (file for one in shown for file in FILES.findall(one.read_text())):
