@@ -1,18 +1,23 @@
 """How the site is built: ``python -m sphinx -W docs site`` (extra ``docs``)."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import hushbandits
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS / "_ext"))
+#: A release sets it in pyproject.toml.
+SOURCE = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf8"))["project"]["urls"]["Source"]
 
 project = "hushbandits"
 author = "the founders of hushbandits"
 version = release = hushbandits.__version__
 
 extensions = [
-    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "tables",
+    "myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax",
+    "sphinx_copybutton", "heads", "notebooks", "tables",
 ]  # fmt: skip
 exclude_patterns = ["_*", "README.md"]
 default_role = "code"
@@ -35,17 +40,29 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False
 highlight_language = "none"
+# The copy button leaves out prompts and output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+# Colab opens notebooks of a branch on GitHub: that of the published site.
+colab = (
+    SOURCE.replace("github.com", "colab.research.google.com/github") + "/blob/gh-pages" if "github" in SOURCE else ""
+)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "hushbandits"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {"index": [], "start": [], "gallery": []}  # they stand alone: nothing to list beside them
+html_favicon = "_static/favicon.svg"
+templates_path = ["_templates"]
+html_sidebars = {page: [] for page in ("index", "start", "search", "genindex")}  # nothing to list beside them
+html_context = {"edit_page_url_template": SOURCE + "/edit/main/docs/{{ file_name }}"}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 9,
+    "header_links_before_dropdown": 6,
+    "use_edit_page_button": True,
+    "secondary_sidebar_items": {"**": ["page-toc", "notebook", "edit-this-page"], "index": []},
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
