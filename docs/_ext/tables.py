@@ -91,7 +91,7 @@ def rst(text):
 
 def documented(it, members=False, path=""):
     """Return the directive that shows a class or function whole; `path`: where one imports it from."""
-    kind = "class" if inspect.isclass(it) else "function"
+    kind = "class" if inspect.isclass(it) else "function" if inspect.isfunction(it) else "data"
     directive = f".. auto{kind}:: {path or f'{it.__module__}.{it.__qualname__}'}"
     return rst(directive + "\n   :members:" * (members and kind == "class"))
 
@@ -177,7 +177,12 @@ def helped(command):
 
 def index(title, lead, names):
     """Return a page that leads to others."""
-    return f"# {title}\n\n{lead}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```"
+    return f"# {title}\n\n{lead}\n\n{toctree(names, ':maxdepth: 1')}"
+
+
+def toctree(names, option=":hidden:"):
+    """Return the directive that puts pages below this one."""
+    return f"```{{toctree}}\n{option}\n\n" + "\n".join(names) + "\n```"
 
 
 def pages():
@@ -190,25 +195,31 @@ def pages():
     made["experiments"] = index(
         "Experiments", "What `hushbandits run` plays by name.", [f"experiments/{m}" for m in papers]
     )
-    made["api"] = api_page()
+    made |= api_pages()
     shown = [f"## {command}\n\n{helped(command)}" for command in cli.COMMANDS]
     made["cli"] = "\n\n".join(["# The command line", helped(""), *shown])
     return made
 
 
-def api_page():
-    """Return what `import hushbandits as hb` gives, and the public parts that are imported from further down."""
+def api_pages():
+    """Return a page per public name, and one that leads to them: of `hb`, and of what is imported from further down."""
     own = {f"hushbandits.{name}": getattr(hb, name) for name in hb.__all__}
     own = {path: it for path, it in own.items() if callable(it) and not inspect.ismodule(it)}
-    page = ["# API", "What `import hushbandits as hb` gives, then what stands further down."]
+    made, page = {}, ["# API", "What `import hushbandits as hb` gives, then what stands further down: a page each."]
     for title, its in {
         "Functions": {path: it for path, it in own.items() if not inspect.isclass(it)},
         "Classes": {path: it for path, it in own.items() if inspect.isclass(it)},
         "Tests of your own": {f"hushbandits.testing.{name}": getattr(hb.testing, name) for name in hb.testing.__all__},
         "Random numbers, pictures and noise": {f"{it.__module__}.{it.__qualname__}": it for it in FURTHER},
     }.items():
-        page += [f"## {title}", *(documented(it, members=True, path=path) for path, it in its.items())]
-    return "\n\n".join(page)
+        rows, names = [], []
+        for path, it in sorted(its.items(), key=lambda item: item[0].lower()):
+            name = path.replace("hushbandits.", "hb.") if title != "Random numbers, pictures and noise" else it.__name__
+            made[f"api/{name}"] = f"# {name}\n\n{documented(it, members=True, path=path)}"
+            rows.append((f"[`{name}`](api/{name}.md)", parts(it)[""].split("\n\n")[0].replace("``", "`")))
+            names.append(f"api/{name}")
+        page += [f"## {title}", table(("", ""), rows), toctree(names)]
+    return {"api": "\n\n".join(page)} | made
 
 
 def symbols():
@@ -299,12 +310,8 @@ def shown_number(said):
 def write(app=None):
     """Write what has changed: what has not is not read again."""
     made = {f"{name}.md": text for name, text in pages().items()}
-    made |= {
-        "gallery.txt": gallery(),
-        "numbers.txt": reference_numbers(),
-        "board.txt": board(),
-        "symbols.txt": symbols(),
-    }
+    drawn = {"gallery": gallery, "numbers": reference_numbers, "board": board, "symbols": symbols}
+    made |= {f"{name}.txt": draw() for name, draw in drawn.items()}
     for name, text in made.items():
         path = MADE / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -312,8 +319,24 @@ def write(app=None):
             path.write_text(text, encoding="utf8")
 
 
+def inherit(app, what, name, it, options, lines):
+    """Give a class that documents no parameters what its bases say of those that it takes."""
+    if what != "class" or "Parameters" in parts(it):
+        return
+    taken, entries = set(inspect.signature(it).parameters), {}
+    for base in inspect.getmro(it)[:0:-1]:
+        said = parts(base).get("Parameters", "").rstrip() if base is not object else ""
+        for entry in re.split(r"\n(?=\S)", said):
+            names = entry.partition(" : ")[0].split("\n")[0].replace("*", "").split(", ")
+            entries |= {", ".join(names): entry.splitlines()} if taken.issuperset(names) else {}
+    if entries:
+        at = next((i for i, line in enumerate(lines) if re.fullmatch("-{3,}", line)), len(lines) + 1) - 1
+        lines[at:at] = ["", "Parameters", "----------", *(line for entry in entries.values() for line in entry), ""]
+
+
 def setup(app):
     """Make the pages before they are read."""
     app.connect("builder-inited", films)
     app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", inherit, priority=100)  # before numpydoc reads the sections
     return {"parallel_read_safe": True}

@@ -82,6 +82,12 @@ def register_env(id: str, entry: Entry, /, *, wrappers: tuple[str, ...] = (), **
         Registered wrappers that are part of it; their parameters become the env's.
     **defaults
         Parameters that differ from the class's own defaults.
+
+    Examples
+    --------
+    >>> register_env("CoopNetwork-Star-v0", "hushbandits.envs.network:CoopNetwork", graph="star", n_agents=5)
+    >>> make_batched("CoopNetwork-Star-v0").n_agents
+    5
     """
     ENVS.register(id, Spec(entry, defaults, wrappers))
 
@@ -97,6 +103,12 @@ def register_agent(name: str, entry: Entry, /, **defaults: object) -> None:
         A `Team` class, one for `PerAgent`, a function that returns a team, or ``"package.module:Class"``.
     **defaults
         Parameters that differ from the class's own defaults.
+
+    Examples
+    --------
+    >>> register_agent("UCB-wide", "hushbandits.baselines.independent:Alone", policy="UCB", sigma=1.0)
+    >>> "UCB-wide" in list_agents()
+    True
     """
     AGENTS.register(name, Spec(entry, defaults))
 
@@ -112,6 +124,12 @@ def register_wrapper(name: str, entry: Entry, /, **defaults: object) -> None:
         A `Wrapper` class, or ``"package.module:Class"``.
     **defaults
         Parameters that differ from the class's own defaults.
+
+    Examples
+    --------
+    >>> register_wrapper("Loss-half", "hushbandits.wrappers.loss:Loss", rate=0.5)
+    >>> make_wrapper("Loss-half").rate
+    0.5
     """
     WRAPPERS.register(name, Spec(entry, defaults))
 
@@ -124,17 +142,35 @@ def title(given: AnyEnv | AnyAgent | AnyWrapper | Team) -> str:
 
 
 def list_envs() -> list[str]:
-    """Return all env ids, sorted."""
+    """Return all env ids, sorted.
+
+    Examples
+    --------
+    >>> list_envs()[:2]
+    ['ByzantineNetwork-v0', 'CentralDP-v0']
+    """
     return sorted(ENVS)
 
 
 def list_agents() -> list[str]:
-    """Return all agent names, sorted."""
+    """Return all agent names, sorted.
+
+    Examples
+    --------
+    >>> [name for name in list_agents() if name.startswith("Dist-")]
+    ['Dist-CDP-SE', 'Dist-DP-SE', 'Dist-RDP-SE']
+    """
     return sorted(AGENTS)
 
 
 def list_wrappers() -> list[str]:
-    """Return all wrapper names, sorted."""
+    """Return all wrapper names, sorted.
+
+    Examples
+    --------
+    >>> [name for name in list_wrappers() if name.startswith("Local")]
+    ['LocalBernoulli', 'LocalDiscreteLaplace', 'LocalLaplace', 'LocalMechanism', 'LocalTruncated']
+    """
     return sorted(WRAPPERS)
 
 

@@ -21,6 +21,14 @@ class Comparison(Compared):
     """Comparison of all pairs of configurations; it prints as a table and renders in a notebook.
 
     ``.pairs`` holds each pair as data (`Pair`).
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> world = {"n_agents": 4, "horizon": 100}
+    >>> shared, alone = (hb.evaluate("CoopNetwork-v0", name, runs=4, env=world) for name in ("Multi-UCB", "UCB1"))
+    >>> [(pair.a, pair.b, pair.runs, pair.paired) for pair in compare(shared, alone).pairs]
+    [('Multi-UCB', 'UCB1', (4, 4), True)]
     """
 
     def __repr__(self) -> str:

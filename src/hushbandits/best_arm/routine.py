@@ -45,6 +45,14 @@ class Routine(NamedTuple):
         Whether `plan` may pull more than one arm in an activation.
     unit_interval : bool
         Whether the rules are defined for rewards in [0, 1] alone.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> from hushbandits.best_arm.best_arm import ROUTINES
+    >>> routine = ROUTINES["SE"](3, eta=0.1, epsilon=0.1)
+    >>> routine.several, routine.unit_interval
+    (False, False)
     """
 
     state: Callable[[int, int, int], State]

@@ -64,6 +64,16 @@ class Env(World, ABC):
     -----
     A field that a user-defined env reports, offers in inboxes or shows in `agent_visible` beyond its base's voids all
     promises of privacy, unless its class lists it in `reward_free_fields`.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("CoopNetwork-v0", runs=2, n_agents=3, n_arms=5, horizon=10)
+    >>> obs = env.reset(hb.spawn_seeds(0, 2))
+    >>> env.pull(np.zeros((2, 3), int)).reward.shape  # R runs, M agents
+    (2, 3)
+    >>> env.communicate(None).t.tolist()  # None: the default message
+    [1, 1]
     """
 
     setting: ClassVar[str]

@@ -48,6 +48,11 @@ class Adjacency:
         that a mechanism would have to hide; ``"unknown"``.
     low, high : float
         Range of the rewards that are replaced and put in.
+
+    Examples
+    --------
+    >>> Adjacency("one reward replaced by any other in [0, 5]", "reward", high=5.0).replaced
+    'reward'
     """
 
     words: str
@@ -122,6 +127,21 @@ class Guarantee:
     ------
     ValueError
         ε that is no number ≥ 0, or δ outside [0, 1].
+
+    Examples
+    --------
+    >>> noise = Guarantee(
+    ...     mechanism="Laplace noise of scale 2 on every reward",
+    ...     epsilon=0.5,
+    ...     delta=0.0,
+    ...     adjacency=Adjacency("one reward replaced by any other in [0, 1]", "reward"),
+    ...     view="everyone else: one message by itself",
+    ...     assumptions=("seeded noise is a simulation",),
+    ...     source="Dwork et al. 2006",
+    ...     single_release=True,
+    ... )
+    >>> noise.epsilon, noise.invalid_reason
+    (0.5, '')
     """
 
     mechanism: str

@@ -109,6 +109,18 @@ class Inbox(ABC):
 
     Indexing gathers a field as ``(R, A, S, …)``; the reductions never build that array.  One that an inbox does not
     offer raises ``ValueError``, and the sentence says what is offered.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=3, graph="complete", horizon=10)
+    >>> obs = env.reset(hb.spawn_seeds(0, 1))
+    >>> obs = env.pull(np.zeros((1, 3), int))
+    >>> inbox = env.communicate(None).inbox
+    >>> inbox.fields, inbox["reward"].shape[:2]
+    (('arm', 'reward', 'sender'), (1, 3))
+    >>> inbox.arrived.sum(-1).tolist()  # messages that each agent got
+    [[2, 2, 2]]
     """
 
     fields: tuple[str, ...]
@@ -163,6 +175,14 @@ class Observation:
         where rewards are withheld.
     inbox : Inbox or None
         What arrived, after `communicate`; at the start of an episode ``None``.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=3, horizon=10)
+    >>> obs = env.reset(hb.spawn_seeds(0, 1))
+    >>> obs.t.tolist(), obs.running.tolist(), obs.active_agents.tolist(), obs.reward is None
+    ([0], [True], [[0, 1, 2]], True)
     """
 
     t: Array

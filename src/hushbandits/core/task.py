@@ -73,6 +73,13 @@ class RLTask(ABC):
         Whether what has no bounds, ``x``, is shown as ``x/(1 + |x|)``; else as it is.
     cost_coefficients : mapping of str to float, optional
         What a unit of ``"messages"``, ``"bits"`` or ``"epsilon"`` takes off everyone's reward when it is spent.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make("CoopNetwork-v0", n_agents=4, agent_id=True)  # `rl_task` of its class describes observations
+    >>> list(env.layout)
+    ['own_mean', 'own_width', 'heard_mean', 'heard_width', 'time', 'acts', 'speaks', 'agent_id']
     """
 
     #: (R, M) arms pulled or prescribed last, where an agent pulls one; ``None`` before the first.

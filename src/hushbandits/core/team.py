@@ -137,6 +137,11 @@ class Requirements:
     wrappers : tuple of (str, dict)
         Registered wrappers that are part of the algorithm (private means) with their parameters; they go
         behind the caller's own.
+
+    Examples
+    --------
+    >>> Requirements(env={"threshold": 3}, wrappers=(("Loss", {"rate": 0.1}),)).wrappers
+    (('Loss', {'rate': 0.1}),)
     """
 
     env: Params = field(default_factory=dict)
@@ -259,6 +264,15 @@ def check_compatible(env: World, team: Team) -> None:
         Built, and not started.
     team : Team
         Its `validate_env` is called, too.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> check_compatible(hb.make_batched("CoopNetwork-v0"), hb.make_team("Multi-UCB"))
+    >>> check_compatible(hb.make_batched("CoopNetwork-v0"), hb.make_team("DP-MASE"))
+    Traceback (most recent call last):
+        ...
+    ValueError: ...
     """
     if not isinstance(env, World) or isinstance(env, EnvView) or not isinstance(team, Team):
         raise TypeError(

@@ -11,6 +11,13 @@ class World:
     """Base class of `Env` and `EnvView`, which declares attributes for sizes, time and fields.
 
     What it does not declare is of any type: what one setting shows, and what has a class that is built upon this one.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("CoopNetwork-v0", n_agents=3)
+    >>> isinstance(env, World), env.n_agents, sorted(env.fields)
+    (True, 3, ['arm', 'reward'])
     """
 
     if TYPE_CHECKING:

@@ -79,6 +79,25 @@ class Policy:
     shared : tuple of str
         Parameters that are also those of the mechanism which noises its rewards: given on either side, they hold for
         both; ``None``: the mechanism's.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> class Greedy(Policy):
+    ...     def state(self, learners, n_arms, plays, cursors=None):
+    ...         return sums(learners, n_arms)
+    ...
+    ...     @staticmethod
+    ...     def choose(state, r):
+    ...         return int(((state.s[r] + 1) / (state.n[r] + 1)).argmax())
+    ...
+    ...     @staticmethod
+    ...     def update(state, r, arm, reward):
+    ...         state.n[r, arm] += 1
+    ...         state.s[r, arm] += reward
+    >>> results = hb.evaluate("CoopNetwork-v0", "QuACK", runs=2, env={"horizon": 20}, agent_kwargs={"policy": Greedy()})
+    >>> results.final("regret").shape
+    (2,)
     """
 
     choose: ClassVar[Callable[..., int]]

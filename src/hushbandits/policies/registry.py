@@ -42,7 +42,13 @@ POLICIES = Registry(
 
 
 def list_policies() -> list[str]:
-    """Return all policies' names, sorted."""
+    """Return all policies' names, sorted.
+
+    Examples
+    --------
+    >>> list_policies()[:4]
+    ['BESA', 'ETC', 'EXP3', 'IMED']
+    """
     return sorted(POLICIES)
 
 

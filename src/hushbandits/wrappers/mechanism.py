@@ -67,6 +67,16 @@ class Mechanism(Privatizer):
     ------
     ValueError
         A number out of its range, or `honest` below 1 where a user's noise hides it by itself or a server is trusted.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("DistDP-v0", epsilon=0.5, horizon=1000)
+    >>> env.mechanism.name, env.mechanism.epsilon
+    ('DiscreteLaplace', 0.5)
+    >>> plan = env.mechanism.plan(16)  # of a block of 16 users
+    >>> plan.g, plan.noise
+    (2, PolyaDifference(r=0.0625, b=4.0))
     """
 
     operations = ("encode", "add", "modulo")

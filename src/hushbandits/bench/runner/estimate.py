@@ -30,7 +30,21 @@ class Cost(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Expected cost of cells, and the CPU seconds that were used up to then, imports included."""
+    """Expected cost of cells, and the CPU seconds that were used up to then, imports included.
+
+    Parameters
+    ----------
+    costs : list of Cost
+        The expected cost of each cell.
+    spent : float
+        CPU seconds of this process and its workers so far.
+
+    Examples
+    --------
+    >>> cells = [Cost("mine", name, runs=10, batches=1, seconds=2.0, bytes=0.0) for name in ("Multi-UCB", "UCB1")]
+    >>> Estimate(cells, spent=0.5).summed("all").seconds
+    4.0
+    """
 
     costs: list[Cost]
     spent: float

@@ -48,6 +48,14 @@ class RunOptions:
     ------
     ValueError
         An unknown backend, a backend whose package is missing, or an address without Dask.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> options = RunOptions(checkpoints=[10, 50])
+    >>> results = hb.evaluate("CoopNetwork-v0", "UCB1", runs=2, env={"horizon": 50}, options=options)
+    >>> results.curve("regret")[0].tolist()
+    [10, 50]
     """
 
     jobs: int = 1

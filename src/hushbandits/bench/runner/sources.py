@@ -65,6 +65,15 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
     The digest of a module covers its file and the files of its folder that it imports; that of a package covers all of
     its files.  Nothing is imported.
 
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        Their envs, agents, wrappers and swept values name the modules and files.
+
+    Returns
+    -------
+    dict of str to str
+
     Examples
     --------
     >>> source_digests([Experiment(name="x", title="x", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")])])

@@ -102,7 +102,13 @@ class Effect(Part):
 
 @dataclass(frozen=True)
 class Value(Effect):
-    """Effect of one line: a statistic of its runs."""
+    """Effect of one line: a statistic of its runs.
+
+    Examples
+    --------
+    >>> Value("correct", "DP-MASE", at={"env.n_agents": 64}).words
+    'mean'
+    """
 
     @property
     def words(self) -> str:
@@ -111,14 +117,26 @@ class Value(Effect):
 
 @dataclass(frozen=True)
 class Difference(Effect):
-    """Difference of two lines: the statistic of `of` minus that of `over`."""
+    """Difference of two lines: the statistic of `of` minus that of `over`.
+
+    Examples
+    --------
+    >>> Difference("regret", of="Multi-UCB", over="UCB1").words
+    'difference of means'
+    """
 
     over: Line
 
 
 @dataclass(frozen=True)
 class Ratio(Effect):
-    """Ratio of two lines: the statistic of `of` divided by that of `over`."""
+    """Ratio of two lines: the statistic of `of` divided by that of `over`.
+
+    Examples
+    --------
+    >>> Ratio("regret", of="Multi-UCB", over="UCB1", statistic="median").words
+    'ratio of medians'
+    """
 
     over: Line
 

@@ -265,6 +265,11 @@ class Figure(Part):
     reading : str
         What the figure shows, in one or two sentences; the page prints it below the figure.  Its numbers refer to the
         runs as declared, so name these runs.
+
+    Examples
+    --------
+    >>> Figure(y="regret", x="env.n_agents", log="xy", by="env.graph", title=None).band
+    'interval'
     """
 
     y: str

@@ -19,7 +19,14 @@ WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LAR
 
 
 class Law(ABC):
-    """A family of reward distributions, indexed by a location parameter."""
+    """A family of reward distributions, indexed by a location parameter.
+
+    Examples
+    --------
+    >>> law = LAWS["uniform"](width=0.2)
+    >>> law.quantile(np.array([0.0, 0.5]), np.array(0.4)).round(3).tolist()  # lowest reward and median of an arm at .4
+    [0.3, 0.4]
+    """
 
     #: Whether rewards lie in [0, 1] (what the privacy statements need).
     unit_interval = True
@@ -80,7 +87,13 @@ class Unbounded(Law):
 
 @dataclass(frozen=True)
 class Bernoulli(Law):
-    """Bernoulli distribution: 1 with probability p, else 0."""
+    """Bernoulli distribution: 1 with probability p, else 0.
+
+    Examples
+    --------
+    >>> Bernoulli().quantile(np.array([0.2, 0.9]), np.array(0.7)).tolist()  # an arm of mean .7
+    [1.0, 0.0]
+    """
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return 1 where u < p, else 0."""
@@ -287,6 +300,14 @@ class UniformMeans:
     ----------
     low, high : float
         In the units of a reward; low < high.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> env = hb.make_batched("CoopNetwork-v0", runs=2, n_arms=3, means=UniformMeans(0.2, 0.8))
+    >>> obs = env.reset(hb.spawn_seeds(0, 2))
+    >>> env.means.shape, bool((env.means[0] != env.means[1]).any())
+    ((2, 3), True)
     """
 
     low: float = 0.0
