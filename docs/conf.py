@@ -35,6 +35,9 @@ nitpick_ignore = [
     ("py:class", "hushbandits.core.random.arms.Arms"),
     ("py:class", "hushbandits.envs.rounds.reports.Reports"),
     ("py:class", "hushbandits.envs.rounds.task.ArmTask"),
+    # Of an alias's right side.
+    ("py:class", "collections.abc.Callable"),
+    ("py:class", "gymnasium.spaces.space.Space"),
 ]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

@@ -228,7 +228,7 @@ def symbols():
     for name, meanings in listing.symbols().items():
         for row in meanings:
             where = re.sub(
-                r"(?<= of )[^;(]+", lambda m: ", ".join(f"`{n}`" for n in m[0].strip().split(", ")), row["where"]
+                r"(?<= of )[^;(]*[^;( ]", lambda m: ", ".join(f"`{n}`" for n in m[0].split(", ")), row["where"]
             )
             rows.append((row["sign"], name, row["meaning"], where))
     return table(("symbol", "name", "meaning", "where"), rows)
@@ -323,9 +323,11 @@ def inherit(app, what, name, it, options, lines):
     """Give a class that documents no parameters what its bases say of those that it takes."""
     if what != "class" or "Parameters" in parts(it):
         return
-    taken, entries = set(inspect.signature(it).parameters), {}
-    for base in inspect.getmro(it)[:0:-1]:
-        said = parts(base).get("Parameters", "").rstrip() if base is not object else ""
+    taken, entries = set(), {}
+    with suppress(ValueError):  # a dict has no signature
+        taken = set(inspect.signature(it).parameters)
+    for base in inspect.getmro(it)[-2:0:-1]:
+        said = parts(base).get("Parameters", "").rstrip()
         for entry in re.split(r"\n(?=\S)", said):
             names = entry.partition(" : ")[0].split("\n")[0].replace("*", "").split(", ")
             entries |= {", ".join(names): entry.splitlines()} if taken.issuperset(names) else {}
