@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import copy
 import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from hushbandits.core.guarantee import Guarantee
-from hushbandits.core.messages import Field, Fields, Inbox, Observation, index_field
+from hushbandits.core.messages import Field, Fields, Observation, index_field
 from hushbandits.core.metric import Metric
-from hushbandits.core.payload import Payload
 from hushbandits.core.random import names
 from hushbandits.core.random.seed_text import seed_text
 from hushbandits.core.random.streams import Streams
+from hushbandits.core.rounds import Rounds
 from hushbandits.core.task import RLTask
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, checked_names, count
-from hushbandits.core.validation import checked, checked_message, checked_rows, checked_seeds, handed, spoken_fields
-from hushbandits.core.world import World
+from hushbandits.core.utils import Action, Array, Params, Seeds, checked_names, count
+from hushbandits.core.validation import checked_rows, checked_seeds, spoken_fields
 from hushbandits.core.wrapper import Wrapper, added, distinct, folded, gathered, outward
 
 #: Rewards in [0, 1], as agents see them.
 _UNIT = Field(low=0.0, high=1.0)
-#: Why a phase cannot be played, by the state of the env.
-_REFUSED = {
-    "new": "before the start: call reset(seeds) first",
-    "over": "after the end: every run has finished; call reset(seeds)",
-    "broken": "after a phase that raised an error: call reset(seeds)",
-}
 
 
-class Env(World, ABC):
+class Env(Rounds):
     """Base class of all envs: it starts runs, checks input, plays the two phases of each round and calls wrappers.
 
     A setting fills in `report`, `_reset`, `_pull`, `_report`, `_transport` and `_metrics`, and declares what
@@ -81,13 +74,6 @@ class Env(World, ABC):
     #: The wrappers as they were built: what a team may read, without any run's state.
     configured: tuple[Wrapper, ...]
     seeds: Seeds = np.empty((0, 3), np.uint64)
-    #: ``"new"``, the next phase (``"pull"``, ``"communicate"``), ``"over"``, or ``"broken"``: inside a phase, and after
-    #: a phase that failed, because its random numbers cannot be drawn again.
-    _phase: str
-    #: ``(R, A, …)`` own rewards as returned to the agents in this round; the standard report contains them.
-    own_reward: Array
-    #: For subclasses: called with each message, as it is sent and after every wrapper.
-    _passing: Callable[[Message], None] | None = None
     _given: Params
     #: The metric that times an episode: the x-axis of its curves.
     time_unit: ClassVar[str] = "rounds"
@@ -102,8 +88,6 @@ class Env(World, ABC):
     #: Of its parameters, those that decide rewards and world, by the names under which they enter a seed; empty: all.
     #: The names stay when parameters are renamed.
     seed_fields: ClassVar[Mapping[str, str]] = {}
-    #: Class of its messages.
-    message_class: ClassVar[type[Payload]] = Payload
     #: Task for learners.
     rl_task: ClassVar[type[RLTask] | None] = None
     #: Whether messages may get lost in the env itself, and with them the noise that they carry.
@@ -239,51 +223,11 @@ class Env(World, ABC):
         self._phase = "pull"
         return self._seen()
 
-    def _seen(self, reward: Array | None = None, inbox: Inbox | None = None) -> Observation:
-        """Return an observation: read-only copies of `t`, `running`, `active_agents` and `reward`, and the `inbox`."""
-        t, running, who = self.t.copy(), self.running.copy(), self.active_agents.copy()
-        own = None if reward is None else reward.copy()
-        for value in (t, running, who) if own is None else (t, running, who, own):  # in every phase: no `handed`
-            value.setflags(write=False)
-        return Observation(t, running, who, own, inbox)
-
-    def _refuse(self, phase: str) -> NoReturn:
-        """Raise ``RuntimeError`` with the reason why the call or attribute named by `phase` is not available now."""
-        why = _REFUSED.get(self._phase, f"out of turn: this round's next phase is {self._phase}")
-        raise RuntimeError(f"{phase} {why}")
-
-    def _begun(self, what: str) -> None:
-        if vars(self).get("_phase") == "new":
-            self._refuse(what)
-
-    if not TYPE_CHECKING:  # where types are checked, an env has what it declares and nothing else
-
-        def __getattr__(self, name):
-            if hasattr(type(self), name):  # a property, of what only a reset puts there, or one that fails
-                self._begun(name)
-                return object.__getattribute__(self, name)  # it says why
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     # -- what a setting is ----------------------------------------------------------------------------------
 
     @abstractmethod
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
         """Reset the state of all R runs, or of the runs `rows`; `rng` has the streams of the runs that start."""
-
-    @property
-    @abstractmethod
-    def t(self) -> Array:
-        """Number of rounds (in feedback envs, number of users) so far in each run, ``(R,)``."""
-
-    @property
-    @abstractmethod
-    def running(self) -> Array:
-        """Whether each run still goes on, ``(R,)`` bool."""
-
-    @property
-    @abstractmethod
-    def active_agents(self) -> Array:
-        """``(R, A)`` indices of the agents that act in this round."""
 
     @property
     @abstractmethod
@@ -305,30 +249,8 @@ class Env(World, ABC):
         return ()
 
     @abstractmethod
-    def _pull(self, action: Any) -> Array:
-        """Play phase 1 with a valid `action`, and return the rewards of the acting agents."""
-
-    @abstractmethod
-    def _report(self) -> Message:
-        """Return the standard report of this round, ``(R, A, …)`` per field."""
-
-    @abstractmethod
-    def _transport(self, message: Payload) -> Inbox:
-        """Carry the messages to their receivers, finish the round, and return the inbox."""
-
-    @abstractmethod
     def _metrics(self) -> dict[str, Array]:
         """Return the env's own metrics, not its wrappers' metrics, each ``(R, …)``."""
-
-    def _check_action(self, action: object) -> Action:
-        """Return a copy of `action` as arrays; raise ``ValueError`` if `action` does not fit the fields `actions`."""
-        fields, shape = self._action_fields, self.active_agents.shape
-        if len(fields) == 1:
-            return checked("action", action, fields[0][1], shape)
-        if not isinstance(action, tuple) or len(action) != len(fields):
-            names = ", ".join(name for name, _ in fields)
-            raise ValueError(f"action must be a tuple ({names}), not {type(action).__name__}")
-        return tuple([checked(name, x, f, shape, "action") for x, (name, f) in zip(action, fields, strict=True)])
 
     def no_action(self) -> Action:
         """Return the smallest action of every acting agent: arm 0, the empty set, or arm 0 with a block of one user."""
@@ -345,78 +267,6 @@ class Env(World, ABC):
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array] | None:
         """Return a random message, drawn with one generator per run, or ``None`` for the default message."""
         return None
-
-    def standard_report(self) -> dict[str, Array]:
-        """Return the default message by field, without ``reward`` if the agents cannot see their rewards."""
-        self._begun("standard_report")
-        report = {name: np.array(value) for name, value in self._report().items()}
-        return {name: value for name, value in report.items() if name != "reward" or not self._withheld}
-
-    # -- the round --------------------------------------------------------------------------------------------
-
-    def pull(self, action: object) -> Observation:
-        """Play phase 1: pull the arms of `action`, ``(R, A, …)``; return an observation with the visible rewards."""
-        if self._phase != "pull":
-            self._refuse("pull")
-        action = self._check_action(action)
-        self._phase = "broken"  # what was drawn cannot be drawn again
-        self.own_reward = self._pull(action)
-        for wrapper in self.wrappers:
-            self.own_reward = wrapper.alter_own_reward(self.own_reward, self)
-        self._phase = "communicate"
-        return self._seen(reward=self.own_reward if "reward" in self.own_reward_fields else None)
-
-    def communicate(self, message: Message | None = None) -> Observation:
-        """Play phase 2: send `message`, by default the standard report, and return an observation with the inbox."""
-        if self._phase != "communicate":
-            self._refuse("communicate")
-        said = None if message is None else self._said(message)
-        message = self.message_class(self._standard() if said is None else said)
-        self._phase = "broken"  # what counted and drew cannot do so again
-        if said is not None:
-            self._spoken(said)
-        if self._passing is not None:
-            self._passing(message)
-        for wrapper in self.wrappers:
-            message = wrapper.send(message, self)
-            if type(message) is not self.message_class:
-                message = self.message_class(message)
-            if self._passing is not None:
-                self._passing(message)
-        inbox = self._transport(message)
-        for wrapper in reversed(self.wrappers):
-            inbox = wrapper.deliver(inbox, self)
-        if self._published:
-            inbox.own = {name: handed(x) for wrapper in self.wrappers for name, x in wrapper.published(self).items()}
-        obs = self._seen(inbox=inbox)
-        self._phase = "pull" if np.count_nonzero(obs.running) else "over"
-        return obs
-
-    def _standard(self) -> Message:
-        report = self._report()
-        message = report if "sent" in report else {**report, "sent": ~np.zeros(self.active_agents.shape, bool)}
-        if self._whole:
-            return message
-        if missing := [name for name in self.fields if name not in message]:
-            raise ValueError(f"the standard report has no field {missing[0]!r}, so the team must send this field")
-        return {name: value for name, value in message.items() if name in (*self.fields, "sent")}
-
-    def _said(self, message: Message) -> Message:
-        """Return the checked `message`, with the field ``reward`` added if agents cannot see reported rewards."""
-        if self._withheld and isinstance(message, Mapping):
-            if "reward" in message:
-                raise ValueError(
-                    "message has a field 'reward', which agents of this env do not see; leave the field out"
-                )
-            message = {**message, "reward": self._report()["reward"]}
-        return self._checked("message", message, self.fields)
-
-    def _checked(self, what: str, message: Message, fields: Fields) -> Message:
-        """Return a copy of `message` as arrays, or raise ``ValueError`` if it does not match the declared `fields`."""
-        return checked_message(what, message, fields, self.active_agents.shape)
-
-    def _spoken(self, message: Message) -> None:
-        """Process the team's checked message before it passes through the wrappers."""
 
     def admit(self, team: Team) -> None:
         """Raise ``ValueError`` if votes could never decide a run of `team`, or if the run might never end."""
