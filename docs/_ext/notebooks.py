@@ -12,7 +12,7 @@ INSTALL = """```python
 import importlib.util
 
 if importlib.util.find_spec("hushbandits") is None:
-    %pip install --quiet "hushbandits[bench,es]"
+    %pip install --quiet "hushbandits[bench,es,secagg]"
 ```
 """
 

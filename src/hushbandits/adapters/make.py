@@ -181,12 +181,20 @@ def make_sb3(
 
     Parameters
     ----------
+    id : str or class
+        One of `list_envs`, ``"my_module:MyEnv"``, or an `Env` class.
     runs : int
         R, the runs; there are R·M sub-envs, agent-fastest (`RowsVecEnv`).
+    wrappers : sequence of Wrapper, of their names or classes
+        Outermost first; an id's own protocol sits behind them.
+    extra_fields : mapping of str to Field, optional
+        Network only: learned fields beside the standard report, bits (``"?"``) or floats in [−1, 1].
     render_mode : str, optional
         ``"rgb_array"``.
-    id, wrappers, extra_fields, **kwargs
-        As for `make`, which alone has ``two_phase``, ``max_cycles`` and ``metrics_in_info``.
+    **kwargs
+        Parameters of the env and its protocol, as for `make_batched`, and the options of the task: ``action_format``
+        (``"discrete"``, ``"multidiscrete"`` or ``"native"``), ``agent_id``, ``squash_unbounded``, ``observe_messages``,
+        ``cost_coefficients`` and ``reward_source``, as for `make`.
 
     Returns
     -------
