@@ -82,9 +82,10 @@ RUNS = 400
 
 
 def trained(id, seed, folder):
-    """Return the folder of a training; train if it is missing."""
+    """Return the folder of a training; train if it is missing or incomplete."""
     out = folder / f"{id}-{seed}"
-    if not (out / "card.json").exists():
+    card = out / "card.json"
+    if not (card.exists() and json.loads(card.read_text())["training"]["complete"]):
         how = ["--algo", "es", *STUDY[id].how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
         subprocess.run([sys.executable, "-m", "hushbandits", "train", id, *how, "--out", str(out)], check=True)
     return out
