@@ -57,6 +57,10 @@ class Runs:
         ]
 
 
+#: Key, label and runs of some cells.
+Cells = Sequence[tuple[str, str, Runs]]
+
+
 class Rows:
     """Rows of many cells, without duplicates of runs.
 
@@ -112,15 +116,12 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def encoded(
-    cells: Sequence[tuple[str, str, Runs]], seed: int, measures: Mapping[str, Metric], **about: object
-) -> bytes:
+def encoded(cells: Cells, seed: int, measures: Mapping[str, Metric], **about: object) -> bytes:
     """Return the content of a Parquet file with rows, the master seed and the metric specifications.
 
     Parameters
     ----------
     cells : sequence of (str, str, Runs)
-        Key, label and runs of each cell.
     seed : int
         Master seed of the runs.
     measures : mapping of str to Metric

@@ -1,7 +1,5 @@
 """A results folder: the declaration, Parquet files of rows, and JSON files of failures and sessions."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import time
@@ -10,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError, unwritable
-from hushbandits.bench.runner.rows import Rows, Runs, decoded, digest_of, encoded
+from hushbandits.bench.runner.rows import Cells, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Params, shown
@@ -216,10 +214,7 @@ class Store:
             (self.path / "rows" / name).unlink(missing_ok=True)
         self.reread()
 
-    def _write_rows(
-        self, stem: str, cells: Sequence[tuple[str, str, Runs]], measures: Mapping[str, Metric],
-        there: Collection[str] = (),
-    ) -> str:  # fmt: skip
+    def _write_rows(self, stem: str, cells: Cells, measures: Mapping[str, Metric], there: Collection[str] = ()) -> str:
         """Write a file with the rows of `cells`, as in `encoded`, unless an intact copy exists; return its name."""
         content = encoded(cells, self.seed, measures)
         name = f"{stem}-{digest_of(content)}.parquet"
