@@ -3,8 +3,6 @@
 What is built in stands in `hushbandits.builtin`; entries are imported when they are first used.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 

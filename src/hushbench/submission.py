@@ -3,8 +3,6 @@
 A submission is verified by playing a part of its runs again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

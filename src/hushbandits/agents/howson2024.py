@@ -4,8 +4,6 @@ One leader runs a single-agent algorithm π on all agents' rewards, which wait i
 the leader's arms as its instructions reach them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Teams that choose actions from a learner's observations, such as `FromFunction`, which calls a function."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """`PerAgent` builds a team from a plain class of one agent."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 

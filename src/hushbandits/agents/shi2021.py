@@ -5,8 +5,6 @@ arms; all clients continue with the rest.  Here every client acts as the server:
 same result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

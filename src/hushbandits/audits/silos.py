@@ -4,8 +4,6 @@ In d = 2 the first of two agents has the user that differs.  All others bring th
 whatever else differs in the messages is the policy's doing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The function `replay`, which rebuilds the env of one run from results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The function `run`, which plays experiments and saves their results in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path

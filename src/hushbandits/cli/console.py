@@ -1,7 +1,5 @@
 """Shared parts of the commands: options, values of ``--set``, and output on a terminal."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import os
@@ -143,7 +141,7 @@ def note(text: object) -> None:
     print(f"hushbandits: {printable(text)}", file=sys.stderr)
 
 
-def say_cost(found: Estimate, table: bool = False, by_experiment: bool = False) -> None:
+def say_cost(found: "Estimate", table: bool = False, by_experiment: bool = False) -> None:
     """Print the expected cost in one line on stderr; before it, if asked for, a table of cells or of experiments."""
     names = dict.fromkeys(cost.experiment for cost in found.costs)
     whole = found.summed("all")
@@ -167,7 +165,7 @@ def rare_gc() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def make_console(stderr: bool = False) -> Console:
+def make_console(stderr: bool = False) -> "Console":
     """Return a rich console that does not truncate tables if the output is piped."""
     from rich.console import Console
 
@@ -180,7 +178,7 @@ def make_console(stderr: bool = False) -> Console:
     return Plain(stderr=stderr, width=140 if piped else None, soft_wrap=piped)
 
 
-def print_pairs(name: str, found: Sequence[Compared]) -> None:
+def print_pairs(name: str, found: "Sequence[Compared]") -> None:
     """Print one table for each comparison in `found`, and then notes on the columns."""
     from hushbandits.bench.report.tables import heads, notes, rows
 

@@ -4,8 +4,6 @@ One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorem
 default all, are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial

@@ -5,8 +5,6 @@ a policy that is frozen within a batch, all that is sent is data plus Gaussian n
 as by one Gaussian mechanism with ``μ = Δ√c/σ``, for its c p-sums and the sensitivity Δ of one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

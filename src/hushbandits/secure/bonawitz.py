@@ -3,8 +3,6 @@
 `Cohorts` has the sums of many cohorts in R runs: whose keys, who drops out, and what it all costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The checker `check_env` for parallel envs, which also runs the tests of PettingZoo."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

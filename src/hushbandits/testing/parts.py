@@ -1,7 +1,5 @@
 """Checkers for agents, wrappers and policies, which compare behaviour with declarations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

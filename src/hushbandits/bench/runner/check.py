@@ -1,7 +1,5 @@
 """Checks before an experiment runs: memory, whether env, wrappers and agents fit, and points that claims select."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import NamedTuple

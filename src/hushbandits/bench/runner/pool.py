@@ -1,7 +1,5 @@
 """Functions that play batches in this process, or with joblib in local processes or on a Dask cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle
@@ -156,7 +154,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _client(options: RunOptions) -> Client:
+def _client(options: RunOptions) -> "Client":
     """Return a Dask client for the scheduler at `options.address`, or for a new cluster on this machine."""
     from distributed import Client
 

@@ -1,7 +1,5 @@
 """Experiments as data: env × wrappers × agents × sweep, and the cells that they expand to."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections import Counter
@@ -276,7 +274,7 @@ class Experiment(Part):
 
     # -- variations -------------------------------------------------------------------------------------------
 
-    def overriding(self, changes: Params) -> Experiment:
+    def overriding(self, changes: Params) -> "Experiment":
         """Return a copy of the experiment with the values in `changes`.
 
         Parameters
@@ -297,11 +295,11 @@ class Experiment(Part):
         varied = self.varied or bool(point or anew)
         return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
-    def quickly(self) -> Experiment:
+    def quickly(self) -> "Experiment":
         """Return the version for ``--quick``: with the overrides in `quick` or, without overrides, at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
-    def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
+    def joined_by(self, agents: Iterable[Component | str]) -> "Experiment":
         """Return a copy of the experiment with `agents` added."""
         return replace(self, agents=(*self.agents, *Component.several("agents", tuple(agents))))
 

@@ -6,8 +6,6 @@ its accuracy.  Both proofs bound the accuracy from below, but privacy needs a bo
 may thus exceed the claimed bound, and does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.core import Array, jit

@@ -1,7 +1,5 @@
 """Problems of private exploration: arms, activation probabilities of the agents, and vote thresholds."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Checks that are made before a run: whether votes can decide the run, and whether the run ends."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ knows all wrappers, it can also play whole runs in one compiled loop.  The loop 
 same order, so the results are identical to the bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Messages from blocks of users to a server, and the operations by which wrappers change, shuffle and sum them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar, Self
 

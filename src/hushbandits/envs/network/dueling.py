@@ -1,7 +1,5 @@
 """Dueling bandits on a graph: an action is a pair of arms, and its reward is 1 if the first arm wins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Cooperation over a delayed graph (Dubey & Pentland 2020; Howson, Filippi & Pike-Burke 2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Federated bandits, in which clients have different means and regret is measured by a global model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

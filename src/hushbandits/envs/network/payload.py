@@ -1,7 +1,5 @@
 """Reports that travel over a graph, and channels that shuffle or sum the messages of each receiver."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial

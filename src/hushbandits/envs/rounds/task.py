@@ -1,7 +1,5 @@
 """Reinforcement-learning task of envs in which every agent pulls one arm per round."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any
