@@ -130,9 +130,7 @@ class Submission:
             raise ValueError(f"tasks={[*names]} must be tasks of {NAME}")
         for setting in self.settings:
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
-                raise ValueError(
-                    f"{setting}: a submission needs all tasks of a setting, but {', '.join(missing)} are missing"
-                )
+                raise ValueError(f"{setting}: a submission needs all tasks, but {', '.join(missing)} are missing")
         expected = {"benchmark": NAME, "command": command(self.agent, self.settings)}
         for field in (field for field in expected if self.data[field] != expected[field]):
             raise ValueError(f"{field}={self.data[field]!r} must be {expected[field]!r}")

@@ -241,9 +241,7 @@ class Federated(Team):
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if some client receives posts late or never; only `reset` can check a random graph."""
         if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
-            raise ValueError(
-                f"{self.name} needs graph='complete' and no delay, so that every message reaches all agents at once"
-            )
+            raise ValueError(f"{self.name} needs graph='complete' and no delay: every message must reach all at once")
 
     def reset(self, env: World, rng: Streams) -> None:
         self.validate_env(env)

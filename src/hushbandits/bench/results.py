@@ -266,10 +266,7 @@ class Results:
         for c in self.configurations:
             if metric not in c.metrics():
                 has = ", ".join(c.metrics()) or "no runs"
-                raise ValueError(
-                    f"metric={shown(metric)} must be a metric with one number per run in every configuration; "
-                    f"{c.label} has {has}"
-                )
+                raise ValueError(f"metric={shown(metric)} must have one number per run everywhere; {c.label} has {has}")
         swept = len({canonical(c.cell.point) for c in self.configurations}) > 1
         found = []
         for part in self.parts:

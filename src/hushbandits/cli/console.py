@@ -83,9 +83,7 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     except tomllib.TOMLDecodeError:
         pass  # perhaps Python's notation: .5 or (1, 2)
     except (ValueError, RecursionError):
-        raise ValueError(
-            f"{option} {shown(text)} has a number that is too long, or brackets that are nested too deeply"
-        ) from None
+        raise ValueError(f"{option} {shown(text)} has too long a number, or too deeply nested brackets") from None
     try:
         return key, ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -105,15 +103,12 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
     >>> assignments("--at", ["env.n_agents=4", "env.n_agents=5"])
     Traceback (most recent call last):
         ...
-    ValueError: --at env.n_agents is given twice, as 4 and 5; give one value, or a list of values
+    ValueError: --at env.n_agents is given twice: 4 and 5; give a list
     """
     found: dict[str, object] = {}
     for key, value in (assignment(text, option) for text in texts):
         if key in found:
-            raise ValueError(
-                f"{option} {key} is given twice, as {shown(found[key])} and {shown(value)}; give one value, "
-                f"or a list of values"
-            )
+            raise ValueError(f"{option} {key} is given twice: {shown(found[key])} and {shown(value)}; give a list")
         found[key] = value
     return found
 

@@ -47,9 +47,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.modulus >= 1 << 62:
-            raise ValueError(
-                f"n={self.n} and g={self.g} need a modulus of {self.modulus:.3g}, which must be below 2^62"
-            )
+            raise ValueError(f"n={self.n} and g={self.g} need the modulus {self.modulus:.3g}, which must be below 2^62")
 
     @cached_property
     def modulus(self) -> int:

@@ -193,9 +193,7 @@ class SecureSum:
         """
         x = np.asarray(vectors)
         if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] == 0 or (x < 0).any() or (x >= self.modulus).any():
-            raise ValueError(
-                f"vectors must be (n, K) integers in 0 … {self.modulus - 1}, not {x.dtype} of shape {x.shape}"
-            )
+            raise ValueError(f"vectors must be (n, K) integers in 0 … {self.modulus - 1}, not {x.dtype} {x.shape}")
         seed = None if self.insecure_seed is None else f"{self.insecure_seed}, sum {self._sums}"
         self._sums += 1  # no two sums share a session, nor keys
         n, length = x.shape

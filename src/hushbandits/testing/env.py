@@ -116,9 +116,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
         return partial(copy.deepcopy, copy.deepcopy(env))
     if callable(env):
         return env
-    raise TypeError(
-        f"env={env!r} must be an id, an Env class, a pettingzoo.ParallelEnv, or a function that builds a ParallelEnv"
-    )
+    raise TypeError(f"env={env!r} must be an id, an Env class, a ParallelEnv, or a function that builds one")
 
 
 def _episode(env: ParallelEnv, seed: int | None, steps: int, policy: Actor, pickled: int = 0) -> Seen:

@@ -200,9 +200,7 @@ def _enter(context: bytes) -> None:
     """Change a worker to the parent's folder and load the parent's classes, if `context` is new."""
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
-        raise RunError(
-            f"workers on {platform.node()} run another version of hushbandits: install the same version on all machines"
-        )
+        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install the same everywhere")
     with contextlib.suppress(OSError):  # the folder may not exist on another machine
         os.chdir(folders[0])
     for folder in reversed(folders):

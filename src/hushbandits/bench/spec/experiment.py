@@ -178,9 +178,7 @@ class Experiment(Part):
         for parameter, values in self.sweep.items():
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
-                raise ValueError(
-                    f"sweep {parameter}={shown(list(values))} must list at least one value, and no value twice"
-                )
+                raise ValueError(f"sweep {parameter}={shown(list(values))} must list at least one value, none twice")
         for key in ("runs", "wrappers"):  # every env takes these from its constructor
             if key in self.env.params or f"env.{key}" in self.sweep:
                 raise ValueError(f"'env.{key}' is not a parameter of the env; set {key} = … in the experiment")

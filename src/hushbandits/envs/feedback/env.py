@@ -122,9 +122,7 @@ class Feedback(Env):
     ):
         self.law = make_law(rewards)
         if not self.law.unit_interval:
-            raise ValueError(
-                f"rewards={rewards!r} must stay in [0, 1]: the protocols' noise is calibrated to this range"
-            )
+            raise ValueError(f"rewards={rewards!r} must stay in [0, 1]: the protocols' noise is calibrated to that")
         if n_arms is None and isinstance(means, UniformMeans):
             n_arms = 10
         self.horizon = count("horizon", horizon, 1, LONGEST)

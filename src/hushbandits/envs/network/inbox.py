@@ -191,9 +191,7 @@ class SlotInbox(Inbox):
             if field not in self._fields:
                 raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._fields)}")
         if self._round != (now := self._ring.t):
-            raise RuntimeError(
-                f"this inbox is of round {self._round}, but the env is in round {now}: read each inbox in its round"
-            )
+            raise RuntimeError(f"an inbox of round {self._round} is read in round {now}: read each inbox in its round")
 
     def _needs_event(self, field: str) -> None:
         self._needs("sender", field)
