@@ -41,10 +41,8 @@ def command(agent: hb.Component, settings: Sequence[str]) -> str:
     >>> command(entry("DP-MASE", {"epsilon": 0.5}), ["exploration"])
     'hushbandits bench --agents DP-MASE --tasks exploration --set agent.epsilon=0.5'
     """
-    words = ["--agents", f"{agent.name}@{agent.on}" if agent.on else agent.name, "--tasks", *settings]
-    return " ".join(
-        ["hushbandits bench", *words, *(f"--set agent.{k}={json.dumps(v)}" for k, v in agent.params.items())]
-    )
+    words = ["hushbandits bench --agents", f"{agent.name}@{agent.on}" if agent.on else agent.name, "--tasks", *settings]
+    return " ".join([*words, *(f"--set agent.{k}={json.dumps(v)}" for k, v in agent.params.items())])
 
 
 def digest(header: Mapping[str, object]) -> str:

@@ -11,21 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import (
-    LONGEST,
-    Array,
-    Field,
-    Inbox,
-    Metric,
-    Requirements,
-    Streams,
-    Team,
-    World,
-    integer,
-    jit,
-    real,
-)
-from hushbandits.core.messages import Observation
+from hushbandits.core import LONGEST, Array, Field, Metric, Requirements, Streams, Team, World, integer, jit, real
+from hushbandits.core.messages import Inbox, Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import phases, play

@@ -285,9 +285,7 @@ class Protocol:
             # Shares of both secrets of a user give its input away: t of its neighbours who think that it survived, and
             # t who think that it dropped, are 2t of them.
             least = 2 * t + 1
-            words.append(
-                f"it reports the same survivors to all of them: in a cohort of {least} or more a lie reads an input"
-            )
+            words.append(f"it reports the same survivors to all: in a cohort of {least} or more a lie reads an input")
         if k is not None:
             words.append("those who answer and do not collude hang together as neighbours")
         words.append("X25519, HKDF-SHA256 and ChaCha20 cannot be broken")

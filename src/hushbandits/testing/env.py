@@ -170,9 +170,7 @@ def _check_step(env: ParallelEnv, returned: Mapping[str, Mapping[str, object]], 
     kinds = {type(flag) for part in flags for flag in part.values()}
     required(kinds <= {bool, np.bool_}, f"{at}: flags must be bools, not {flags}")
     left = {agent for part in flags for agent, flag in part.items() if flag}
-    required(
-        len(left) in (0, len(rewards)), f"{at}: {sorted(left)} ended before the other agents; all must end together"
-    )
+    required(len(left) in (0, len(rewards)), f"{at}: {sorted(left)} ended before the others; all must end together")
 
 
 def _check_member(space: Space, value: object, what: str) -> None:
