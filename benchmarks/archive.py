@@ -16,7 +16,7 @@ from hushbandits.bench.reproduce import claiming, papers
 from hushbandits.bench.runner.archive import digests, header
 from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.rows import Columns, Runs, encoded
+from hushbandits.bench.runner.rows import Runs, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.core.utils.files import replacing
 
@@ -65,7 +65,7 @@ def archived(paper, runs, seed=0, quick=False):
     ]
     marks = {key: digests(some) for key, _, some in kept}
     played = {name: sorted(found) for name, found in versions.items()}
-    return encoded(Columns.of(kept), measures=measures, **header(paper, seed, quick), versions=played, digests=marks)
+    return encoded(kept, measures=measures, **header(paper, seed, quick), versions=played, digests=marks)
 
 
 def main(*words):

@@ -1,4 +1,4 @@
-"""Numbers behind the reasons why claims do not hold (src/hushbandits/experiments/reasons.toml).
+"""Numbers behind the reasons why claims do not hold (src/hushbandits/experiments/_reasons.toml).
 
 Run: ``python -m benchmarks reasons`` (seconds).
 """

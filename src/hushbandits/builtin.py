@@ -3,8 +3,6 @@
 Adding one is one line here, or a file of experiments there.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hushbandits.core.random.rewards import RepeatingMeans, UniformMeans

@@ -1,7 +1,5 @@
 """The privacy report, a table with the guarantees of an env and an agent."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -165,7 +163,7 @@ class PrivacyReport:
         of = {i: f", line {i}" if len(found) > 1 else "" for i in found}
         return [(point + of[i], *answer) for i, answers in found.items() for point, answer in answers.items()]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return a ``pandas.DataFrame`` with one row per guarantee and one column per field of `Line`."""
         import pandas as pd
 

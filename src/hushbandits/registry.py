@@ -3,8 +3,6 @@
 What is built in stands in `hushbandits.builtin`; entries are imported when they are first used.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -203,9 +201,7 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     if not isinstance(entry, type) or issubclass(entry, Team):
         return spec.build(Team, f"agent {title(agent)}", kwargs)
     if kwargs:
-        raise TypeError(
-            f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no parameters: {shown(kwargs)}"
-        )
+        raise TypeError(f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no {shown(kwargs)}")
     from hushbandits.agents.per_agent import PerAgent  # read where one class plays every seat
 
     return PerAgent(entry)
@@ -298,9 +294,7 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
     if team is not None:
         setting = getattr(entry, "setting", team.setting)
         if team.setting and setting != team.setting:
-            raise ValueError(
-                f"{team.name} plays the {team.setting} setting, but {title(env_id)} has the {setting} setting"
-            )
+            raise ValueError(f"{team.name} plays the {team.setting} setting, but {title(env_id)} has {setting}")
         # What a team may know before the env is built.
         known = {*SHOWN, *getattr(entry, "agent_visible", ()), *getattr(entry, "agent_visible_params", ()), *taken}
         settings = {name: value for name, value in {**spec.defaults, **given}.items() if name in known}

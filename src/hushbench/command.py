@@ -93,9 +93,7 @@ def bench(
     if len([x for x in (submit, verify, board or None) if x]) > 1:
         raise ValueError("--submit, --verify and --board exclude each other: give only one")
     if (verify or submit) and (len(agents) > 1 or (submit and shard)):
-        raise ValueError(
-            "--submit and --verify take one agent; --submit takes no --shard, as a submission has all runs"
-        )
+        raise ValueError("--submit and --verify take one agent; --submit takes no --shard: a submission has all runs")
     try:
         if verify is not None:
             print(submission.verify(verify, agents[0] if agents else None, options, shard))

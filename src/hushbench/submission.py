@@ -3,8 +3,6 @@
 A submission is verified by playing a part of its runs again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -43,10 +41,8 @@ def command(agent: hb.Component, settings: Sequence[str]) -> str:
     >>> command(entry("DP-MASE", {"epsilon": 0.5}), ["exploration"])
     'hushbandits bench --agents DP-MASE --tasks exploration --set agent.epsilon=0.5'
     """
-    words = ["--agents", f"{agent.name}@{agent.on}" if agent.on else agent.name, "--tasks", *settings]
-    return " ".join(
-        ["hushbandits bench", *words, *(f"--set agent.{k}={json.dumps(v)}" for k, v in agent.params.items())]
-    )
+    words = ["hushbandits bench --agents", f"{agent.name}@{agent.on}" if agent.on else agent.name, "--tasks", *settings]
+    return " ".join([*words, *(f"--set agent.{k}={json.dumps(v)}" for k, v in agent.params.items())])
 
 
 def digest(header: Mapping[str, object]) -> str:
@@ -132,9 +128,7 @@ class Submission:
             raise ValueError(f"tasks={[*names]} must be tasks of {NAME}")
         for setting in self.settings:
             if missing := [task.name for task in chosen([setting]) if task not in self.tasks]:
-                raise ValueError(
-                    f"{setting}: a submission needs all tasks of a setting, but {', '.join(missing)} are missing"
-                )
+                raise ValueError(f"{setting}: a submission needs all tasks, but {', '.join(missing)} are missing")
         expected = {"benchmark": NAME, "command": command(self.agent, self.settings)}
         for field in (field for field in expected if self.data[field] != expected[field]):
             raise ValueError(f"{field}={self.data[field]!r} must be {expected[field]!r}")

@@ -109,9 +109,7 @@ class Task:
         whole = {"rounds": (1, self.env.params.get("horizon", math.inf)), "correct": (0, 1)}
         for metric, row in values.items():
             if row.shape != (self.runs,):
-                raise ValueError(
-                    f"{self.name}: {metric} has {len(row)} of {self.runs} runs; a submission needs all runs"
-                )
+                raise ValueError(f"{self.name}: {metric} has {len(row)} of {self.runs} runs; a submission needs all")
             low, high = whole.get(metric, (0, math.inf))
             good = (row >= low) & (row <= high) & ((row == row.round()) | (metric not in whole))
             if not good.all():

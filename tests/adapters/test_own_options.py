@@ -125,7 +125,7 @@ def test_a_training_from_the_shell_keeps_it_and_its_setting(here):
     found = hb.evaluate("own_recent:Env", f"sb3:{here / 'a'}", runs=2, env={**NET, "permute_arms": True})
     assert found.final("regret").shape == (2,)
     assert set(last["metrics"]) <= {*found.metrics}
-    with pytest.raises(ValueError, match="plays the elsewhere setting, but CoopNetwork-v0 has the network setting"):
+    with pytest.raises(ValueError, match="plays the elsewhere setting, but CoopNetwork-v0 has network"):
         hb.evaluate("CoopNetwork-v0", f"sb3:{here / 'a'}", runs=1, env=NET)
     with pytest.raises(
         ValueError, match=r"extr=3 is not an option for learners in the elsewhere setting; known: extra"

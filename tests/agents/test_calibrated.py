@@ -46,7 +46,7 @@ NO_SCALE = ("CentralDP-v0", "LocalDP-v0", "DistDP-v0", "ShuffleDP-v0", "Mine-cal
 LACKS = {
     **{(agent, id): "needs a mechanism with scale" for agent in ("Dist-RDP-SE", "Dist-CDP-SE") for id in NO_SCALE},
     ("Shuffle-DP-SE", ""): "needs a mechanism with shuffle",
-    ("VB-SDP-AE", "CentralDP-v0"): "needs a mechanism whose users add noise",
+    ("VB-SDP-AE", "CentralDP-v0"): "needs users who add noise",
 }
 OWN = {"Mine-calibrated-test-v0": "", "Declared-calibrated-test-v0": "Dist-DP-SE"}
 

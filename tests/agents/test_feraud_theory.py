@@ -6,12 +6,11 @@ from helpers import build
 from scipy import stats
 
 import hushbandits as hb
-from benchmarks.observer import observe
+from benchmarks.observer import observe, watch
 from hushbandits.agents import feraud2019_theory as theory
 from hushbandits.agents.rio2023_theory import mase_confidence, mase_rounds
 from hushbandits.best_arm.best_arm import ROUTINES, identify
 from hushbandits.core.rollout import rollout
-from hushbandits.envs.exploration.observer import watch
 from hushbandits.envs.exploration.problems import vote_threshold
 from hushbandits.experiments import feraud2019
 

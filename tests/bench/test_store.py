@@ -16,7 +16,7 @@ import hushbandits as hb
 from hushbandits.bench.run import run
 from hushbandits.bench.runner.again import play_again
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.bench.runner.rows import Columns, Runs, digest_of, encoded
+from hushbandits.bench.runner.rows import Runs, digest_of, encoded
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.claim import Claim, Value
 from hushbandits.bench.spec.experiment import Component, Figure
@@ -129,7 +129,7 @@ def test_experiments_that_share_a_cell_share_its_runs(tmp_path):
 def _other_seed(path):
     """Write a valid file of the same cell whose runs have another seed."""
     cell = FEW.cells()[0]
-    content = encoded(Columns.of([(cell.key, cell.label, Runs(np.arange(4), {"regret": np.zeros(4)}))]), 1, {})
+    content = encoded([(cell.key, cell.label, Runs(np.arange(4), {"regret": np.zeros(4)}))], 1, {})
     path.unlink()
     path.with_name(f"{path.name[:20]}-{digest_of(content)}.parquet").write_bytes(content)
 
@@ -172,12 +172,11 @@ def test_a_replay_names_an_altered_value_behind_a_valid_digest(tmp_path, whole, 
     store, cell = Store(out), FEW.cells()[1]
     assert main(["check", str(out), "--replay", "1/1", "--jobs", "1"]) == 0
     assert f"{len(numbers(out)):,} values" in capsys.readouterr().out
-    rows = store.rows.columns({cell.key: cell.label})
-    regret = np.array(rows.metrics)[rows.metric] == "regret"
-    at = regret & (rows.run == 2) & np.isclose(rows.time, time, equal_nan=True)
-    rows.value[at] = np.nextafter(rows.value[at], np.inf)
-    kept = {name: getattr(rows, name)[rows.run < 3] for name in ("cell", "metric", "run", "time", "value")}
-    content = encoded(rows._replace(**kept), 0, dict(store.metrics_spec(cell)))  # a deleted run hides no other
+    runs = store.rows.runs(cell.key, 3)  # a deleted run hides no other
+    times, values = runs.curves["regret"]
+    column = runs.finals["regret"] if np.isnan(time) else values[:, list(times).index(time)]
+    column[2] = np.nextafter(column[2], np.inf)
+    content = encoded([(cell.key, cell.label, runs)], 0, dict(store.metrics_spec(cell)))
     (file,) = (out / "rows").glob(f"{cell.key[:16]}-*")
     file.unlink()
     file.with_name(f"{cell.key[:16]}-0-3-{digest_of(content)}.parquet").write_bytes(content)

@@ -100,7 +100,7 @@ def test_every_agent_plays_to_the_end_or_is_refused_at_the_door(env_id, everybod
     played = 0
     for agent in list_agents() if everybody else sorted(representatives(list_agents())):
         if make_team(agent).setting not in ("", setting):
-            with pytest.raises(ValueError, match=f"setting, but .* has the {setting} setting$"):
+            with pytest.raises(ValueError, match=f"setting, but .* has {setting}$"):
                 assemble(env_id, make_team(agent), runs=1, env={})
             continue
         for step in (None, lambda: None):

@@ -13,7 +13,7 @@ from scipy import stats
 import hushbandits as hb
 from hushbandits.envs.linear.payload import tree_of
 from hushbandits.privacy.divergence import delta_at, gaussian_profile
-from hushbandits.privacy.tree import gaussian_mu, memberships, sensitivity
+from hushbandits.privacy.tree import gaussian_mu, sensitivity
 from hushbandits.wrappers.loss import Loss
 from hushbandits.wrappers.tree import TreeGaussian
 
@@ -95,6 +95,14 @@ def test_a_run_alone_equals_its_row_and_agents_do_not_share_noise():
     seeds = env.seeds[2:]
     assert hb.rollout(alone, hb.make_team("Private-FedLinUCB"), seeds)["regret"][0] == three[2]
     assert (sent[:, 0] - data[:, 0] != sent[:, 1] - data[:, 1]).all()
+
+
+def memberships(k, batches):
+    """Return the number of p-sums that hold batch k of 1..`batches`."""
+    found = 0
+    while k <= batches:
+        found, k = found + 1, k + (k & -k)
+    return found
 
 
 def test_delta_agrees_with_dp_accounting():

@@ -4,8 +4,6 @@ A learner plays the arm with the largest ``x·θ̂ + β ‖x‖`` in the norm of
 The federated algorithms differ in whose pulls V holds, and when.  Thompson sampling stands beside it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.agents.linear_team import LinearTeam, never

@@ -5,8 +5,6 @@ of an arm doubles its pulls.
 Every reward enters one mean, and every mean gets noise once, so the actions are ε-globally private.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar

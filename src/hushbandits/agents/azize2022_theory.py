@@ -1,7 +1,5 @@
 """Bounds of Azize & Basu 2022: AdaP-UCB's regret, and lower bounds for all ε-globally private agents."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

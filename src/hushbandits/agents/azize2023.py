@@ -4,8 +4,6 @@ AdaP-TT (NeurIPS) identifies the best arm at fixed confidence, by top-two sampli
 arm by arm.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from hushbandits.best_arm.routine import Routine

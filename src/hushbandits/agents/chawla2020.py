@@ -4,8 +4,6 @@ Every agent plays UCB on a short list of arms.  At the end of a phase it asks on
 replaces the worse of two arms on its list.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 

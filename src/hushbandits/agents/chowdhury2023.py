@@ -4,8 +4,6 @@ Algorithm 1: successive elimination on blocks of users, whose sums arrive throug
 agent per protocol; they differ in the radius for the protocol's noise.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import ClassVar

@@ -4,8 +4,6 @@ Fed-MoM-UCB has the phases of Fed1-UCB, with a median of means at the server: it
 takes the median over groups.  Some of the clients lie.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@
 `PrivateMeans` adds the noise of algorithm 1, and `Huber` the contamination.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import NamedTuple

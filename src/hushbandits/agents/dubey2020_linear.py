@@ -3,8 +3,6 @@
 NeurIPS.  Agents synchronise when one of them has learned enough, as in DisLinUCB, and upload noisy sums.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

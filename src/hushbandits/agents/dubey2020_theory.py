@@ -4,8 +4,6 @@
 value.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

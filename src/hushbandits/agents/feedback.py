@@ -4,8 +4,6 @@
 paper's batches and the radius of its lemma 2.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import ClassVar

@@ -5,8 +5,6 @@ every arm that its routine eliminates, and ``M = ⌊ln δ/ln η⌋`` votes remov
 `hushbandits.best_arm`; this module states what the vote requires of its env.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from hushbandits.best_arm.best_arm import ROUTINES

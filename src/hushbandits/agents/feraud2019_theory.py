@@ -6,8 +6,6 @@ have T_Py each: by Hoeffding's inequality this is `rio2023_theory.mase_rounds`, 
 `rio2023_theory.mase_confidence`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hushbandits.agents.rio2023_theory import first_below

@@ -4,8 +4,6 @@
 uploads when its own pulls have made the determinant of what it last downloaded grow by a factor 1 + α.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.agents.linear_team import LinearTeam

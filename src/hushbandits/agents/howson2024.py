@@ -4,8 +4,6 @@ One leader runs a single-agent algorithm π on all agents' rewards, which wait i
 the leader's arms as its instructions reach them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -168,10 +166,7 @@ class QuACK(PolicyTeam):
         self.routing = choice("routing", routing, ("flood", "tree"))
         self.elect_leader = flag("elect_leader", elect_leader)
         if self.elect_leader and self.leader is not None:
-            raise ValueError(
-                f"leader={leader!r} must be left out with elect_leader=True, "
-                f"because an election makes the graph median the leader"
-            )
+            raise ValueError(f"leader={leader!r} must be left out with elect_leader=True")
 
     @property
     def name(self) -> str:
@@ -195,15 +190,11 @@ class QuACK(PolicyTeam):
         distance: Array = env.distance
         leaders: Array = graph_median(distance) if self.leader is None else np.full(len(distance), self.leader)
         if env.routing == "tree" and (leaders != env.root).any():
-            raise ValueError(
-                f"leader={int(leaders[0])} must be the root of the tree, {int(env.root[0])}, unless routing='flood'"
-            )
+            raise ValueError(f"leader={leaders[0]} must be the root of the tree, {env.root[0]}, unless routing='flood'")
         reach = distance[np.arange(len(distance)), leaders].max(1)
         max_hops: Array = env.slots.max_hops
         if (max_hops < reach).any():
-            raise ValueError(
-                f"max_hops={int(max_hops.min())} is too small: an agent is {int(reach.max())} hops from QuACK's leader"
-            )
+            raise ValueError(f"max_hops={max_hops.min()} is too small: an agent is {reach.max()} hops from the leader")
         return leaders
 
     def begin(self, env: World, rng: Streams) -> _Queues:

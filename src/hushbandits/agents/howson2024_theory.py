@@ -1,7 +1,5 @@
 """Bounds of Howson, Filippi & Pike-Burke 2024."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.core import Array

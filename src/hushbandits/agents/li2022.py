@@ -3,8 +3,6 @@
 Agents upload, and the server sends, whatever has made a determinant grow by a factor γ.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.agents.linear_team import LinearTeam

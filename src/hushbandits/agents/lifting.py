@@ -1,7 +1,5 @@
 """Teams that choose actions from a learner's observations, such as `FromFunction`, which calls a function."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 
@@ -104,9 +102,7 @@ def given_options(task: object) -> dict[str, object]:
         raise ValueError(f"task={shown(task)} must be a dict of a task's options, such as {{'agent_id': True}}")
     for name in task:
         if name in EARNED:
-            raise ValueError(
-                f"task: {name}={shown(task[name])} must be left out, because it changes only the rewards in training"
-            )
+            raise ValueError(f"task: {name}={shown(task[name])} must be left out: it changes only training rewards")
     return dict(task)
 
 

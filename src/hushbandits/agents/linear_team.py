@@ -4,8 +4,6 @@ An agent is a rule for uploads and the way in which it uses downloads.  The phas
 plays blocks of rounds in compiled code, with the same results, bit by bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

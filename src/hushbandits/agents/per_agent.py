@@ -1,7 +1,5 @@
 """`PerAgent` builds a team from a plain class of one agent."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 
@@ -144,9 +142,7 @@ class PerAgent(Team):
         message |= {"sent": np.full(self._who.shape, self.fields is None), **standard}
         for r, a in self._acting("__init__") if self.fields is None else said:
             if not self._face.agents_speak:
-                raise ValueError(
-                    f"{self._name_of(r, a)}: compose must return None, as only users send messages in this env"
-                )
+                raise ValueError(f"{self._name_of(r, a)}: compose must return None: only users send messages here")
             own = said.get((r, a), {})
             if not isinstance(own, dict) and len(fields) == 1:
                 own = dict.fromkeys(fields, own)  # a single field needs no name

@@ -1,7 +1,5 @@
 """Base of network agents that use a single-agent policy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Sheffet 2019).  `Corrupted-Elimination` (algorithm 3) runs plain successive elim
 votes on purpose.
 """
 
-from __future__ import annotations
-
 from hushbandits.best_arm.elimination import confidence_under_loss, successive_elimination
 from hushbandits.best_arm.private_elimination import private_elimination
 from hushbandits.best_arm.routine import Routine

@@ -3,8 +3,6 @@
 The propositions state orders; a constant that a figure needs is that of the proof, and the docstring says so.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence

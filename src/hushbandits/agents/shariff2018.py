@@ -3,8 +3,6 @@
 NeurIPS.  One agent plays by noisy sums, to which it adds a multiple of the identity so that they are positive definite.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.agents.zhou2024 import PrivateFedLinUCB

@@ -5,29 +5,14 @@ arms; all clients continue with the rest.  Here every client acts as the server:
 same result.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import (
-    LONGEST,
-    Array,
-    Field,
-    Inbox,
-    Metric,
-    Requirements,
-    Streams,
-    Team,
-    World,
-    integer,
-    jit,
-    real,
-)
-from hushbandits.core.messages import Observation
+from hushbandits.core import LONGEST, Array, Field, Metric, Requirements, Streams, Team, World, integer, jit, real
+from hushbandits.core.messages import Inbox, Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.episode import phases, play
@@ -243,9 +228,7 @@ class Federated(Team):
     def validate_env(self, env: World) -> None:
         """Raise ``ValueError`` if some client receives posts late or never; only `reset` can check a random graph."""
         if hasattr(env, "slots") and (env.slots.depth > 1 or env.slots.degree.min() < env.n_agents - 1):
-            raise ValueError(
-                f"{self.name} needs graph='complete' and no delay, so that every message reaches all agents at once"
-            )
+            raise ValueError(f"{self.name} needs graph='complete' and no delay: every message must reach all at once")
 
     def reset(self, env: World, rng: Streams) -> None:
         self.validate_env(env)

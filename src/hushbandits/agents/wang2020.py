@@ -3,8 +3,6 @@
 "Distributed Bandit Learning: Near-Optimal Regret with Efficient Communication", ICLR.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.agents.linear_team import LinearTeam

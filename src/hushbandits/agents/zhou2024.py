@@ -4,8 +4,6 @@ ICLR.  Silos release a p-sum of a tree after every batch (`TreeGaussian`, or `Sh
 server's noisy sums.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Agents send their neighbours every arm's empirical mean and number of pulls.  A 
 pulled an arm about as often as itself, and drops the largest and the smallest of their means.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

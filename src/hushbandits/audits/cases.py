@@ -1,7 +1,5 @@
 """Cases of an audit (wrappers and agents with guarantees), its budget, and the verdicts of its checks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -166,12 +164,12 @@ class Case:
         acts = self.team is not None and self.env.setting != "network"
         return "actions" if acts else "agents" if self.env.message_class.identified_senders else "users"
 
-    def within(self, env: Env) -> Case:
+    def within(self, env: Env) -> "Case":
         """Return the case moved to `env`, with the same team, or with the wrapper of the same name in `env`."""
         owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
         return replace(self, env=env, owner=owner)
 
-    def over(self, *epsilons: float) -> Iterator[Case]:
+    def over(self, *epsilons: float) -> "Iterator[Case]":
         """Yield the case rebuilt and reset for each of the `epsilons`; without an ε parameter, yield the case once."""
         for epsilon in epsilons if self.make else (self.promise.epsilon,):
             team, env = self.make(epsilon=epsilon) if self.make else (self.team, self.env)

@@ -6,8 +6,6 @@ an ε or a δ refutes a guarantee; another law than planned is reported.  Postpr
 does not raise the rate of false alarms where there are canaries: a refutation counts correct guesses of their bits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ guesses as many of the bits as it likes (Steinke, Nasr & Jagielski 2023).  `_apa
 part what may be a canary.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

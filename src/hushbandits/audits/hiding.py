@@ -1,7 +1,5 @@
 """Checks of secure functions: they must hide senders, the order of messages, and sums over too few senders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

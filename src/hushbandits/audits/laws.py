@@ -5,8 +5,6 @@ a graph every reward is one.  Noise is compared with the planned law of the surv
 of all sizes are tested together (`Draws`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

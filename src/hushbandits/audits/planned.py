@@ -1,7 +1,5 @@
 """Planned laws of noise, on grids or continuous, and the joint privacy loss of several draws."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Functions that play an env on prescribed rewards, and record everything that an observer sees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial

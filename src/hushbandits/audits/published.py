@@ -4,8 +4,6 @@ What is audited is the rule of the released code, at the constants named here: n
 authors' intent.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from hushbandits.agents.dubey2020_linear import FedUCB

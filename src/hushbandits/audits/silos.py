@@ -4,8 +4,6 @@ In d = 2 the first of two agents has the user that differs.  All others bring th
 whatever else differs in the messages is the policy's doing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -111,13 +109,10 @@ def transcript(case: Case, world: World, bits: Array, seed: int | Seeds, length:
     rows = []
     for _ in rounds(env, player(case), seed, list(given)):
         taps = [cast(Tap, env.wrappers[i]).message for i in (0, -1)]
-        rows.append(
-            [*(np.concatenate([x["gram"], x["moment"][..., None]], 3) for x in taps), *(x["sent"] for x in taps)]
-        )
-    data, blocks, mine, sent = (np.array(column) for column in zip(*rows, strict=True))
-    return tree_of(env), Sent(
-        data * mine[..., None, None], np.where(sent[..., None, None], blocks, 0.0), sent.astype(bool)
-    )
+        sums = [np.concatenate([x["gram"], x["moment"][..., None]], 3) for x in taps]
+        sent = [x["sent"].astype(bool) for x in taps]
+        rows.append([np.where(who[..., None, None], x, 0.0) for who, x in zip(sent, sums, strict=True)] + sent[1:])
+    return tree_of(env), Sent(*map(np.array, zip(*rows, strict=True)))
 
 
 def _length(case: Case, batches: int) -> int:
@@ -137,24 +132,18 @@ def by_law(case: Case) -> Iterator[Verdict]:
     """Yield the δ of the noise's law at the claimed ε, and that of the first message in which two worlds differ."""
     for made in case.over(*(case.budget.grid if case.team is None else case.budget.full)):
         tree, promise = tree_of(made.env), made.promise
-        say = partial(
-            Verdict, made.subject, unit=f"δ at ε = {promise.epsilon:.4g}", promise=promise, least=promise.epsilon
-        )
+        epsilon, most = promise.epsilon, promise.delta
+        deltas: dict[str, float] = {}  # at the claimed ε, by check
         if isinstance(tree, TreeGaussian):
-            found = delta_at(gaussian_profile(tree.mu * math.sqrt(tree.depth)), promise.epsilon)
-            yield say(f"white box, one user in {tree.depth} p-sums", promise.delta, _rounded(found, promise.delta))
-            for world in WORLDS:
-                check, found = _apart(made, world)
-                yield say(f"white box, {world.words}: {check}", promise.delta, _rounded(found, promise.delta))
-        elif isinstance(tree, ShuffledVectorSum) and promise.epsilon in case.budget.full:
-            found = composed_delta(sum_pairs(tree), promise.epsilon, 2e-3)
-            yield say(
-                f"white box, features e₁ or e₂ in {tree.depth} p-sums", promise.delta, _rounded(found, promise.delta)
-            )
-
-
-def _rounded(found: float, delta: float) -> float:
-    return found if found > delta * (1 + 1e-6) else min(found, delta)
+            law = gaussian_profile(tree.mu * math.sqrt(tree.depth))
+            deltas[f"one user in {tree.depth} p-sums"] = delta_at(law, epsilon)
+            deltas |= {f"{world.words}: {check}": x for world in WORLDS for check, x in [_apart(made, world)]}
+        elif isinstance(tree, ShuffledVectorSum) and epsilon in case.budget.full:
+            deltas[f"features e₁ or e₂ in {tree.depth} p-sums"] = composed_delta(sum_pairs(tree), epsilon, 2e-3)
+        for check, x in deltas.items():
+            found = x if x > most * (1 + 1e-6) else min(x, most)
+            about = f"white box, {check}", most, found, f"δ at ε = {epsilon:.4g}"
+            yield Verdict(made.subject, *about, promise=promise, least=epsilon)
 
 
 def _apart(case: Case, world: World) -> tuple[str, float]:
@@ -210,15 +199,11 @@ def as_drawn(case: Case, runs: int = 200, batches: int = 16) -> Iterator[Verdict
         yield Verdict(made.subject, "drawn, p-sums without noise", 0, silent, "p-sums", promise=made.promise)
         square = float((z**2).sum())
         narrow, other = stats.chi2.cdf(square, z.size), stats.kstest(z.ravel(), "norm").pvalue
-        check, power = (
-            f"drawn, {len(times) * runs * 2:,} p-sums minus data",
-            f"σ {stats.chi2.ppf(level, z.size) / z.size:.3f}² off",
-        )
+        power = f"σ {stats.chi2.ppf(level, z.size) / z.size:.3f}² off"
         for what, p, law in (("too little noise", narrow, False), ("another law", other, True)):
             size = math.log(max(float(p), 1e-300)) / math.log(level)
-            yield Verdict(
-                made.subject, f"{check}: {what}", 1.0, size, "× critical", power, level, made.promise, other=law
-            )
+            check = f"drawn, {len(times) * runs * 2:,} p-sums minus data: {what}"
+            yield Verdict(made.subject, check, 1.0, size, "× critical", power, level, made.promise, other=law)
 
 
 # -- two worlds -------------------------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ Black-box checks bound ε from below by runs on neighbouring inputs: blocks of u
 votes.  They rely on no declaration of the mechanism.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

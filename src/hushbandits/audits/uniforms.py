@@ -3,8 +3,6 @@
 Each evidence is a bound on −ln of a probability.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

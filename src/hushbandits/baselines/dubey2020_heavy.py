@@ -43,10 +43,7 @@ def partition(distance: Array, max_hops: int, how: str = "largest") -> tuple[Arr
     [1, 3] [0, 0, 0, 1, 1]
     """
     if how == "largest" and len(distance) > LARGEST:
-        raise ValueError(
-            f"partition='largest' is possible for up to {LARGEST} agents, not n_agents={len(distance)}; "
-            f"use partition='greedy'"
-        )
+        raise ValueError(f"partition='largest' takes up to {LARGEST} agents, not {len(distance)}: use 'greedy'")
     near = graphs.power_graph(distance, max_hops)
     chosen = graphs.independent_set if how == "greedy" else graphs.largest_independent_set
     leaders = np.sort(chosen(near, near.sum(1)))
@@ -178,9 +175,7 @@ class CMPUCB(NetworkTeam):
             return Requirements() if self.gamma is None else Requirements(env={"max_hops": self.gamma})
         graph, agents = settings.get("graph", "cycle"), integer("n_agents", settings.get("n_agents", 16), 1)
         if isinstance(graph, str) and graph == "erdos-renyi":
-            raise ValueError(
-                f"leaders={self.leaders} needs a fixed graph, not graph='erdos-renyi'; give gamma= instead of leaders="
-            )
+            raise ValueError(f"leaders={self.leaders} needs a fixed graph, not graph='erdos-renyi'; give gamma=")
         return Requirements(env={"max_hops": max_hops_of(graph, agents, self.leaders, self.partition)})
 
     def validate_env(self, env: World) -> None:
@@ -193,9 +188,7 @@ class CMPUCB(NetworkTeam):
         reaches: Array = env.slots.max_hops
         found = [partition(d, int(reaches[g % len(reaches)]), self.partition) for g, d in enumerate(env.distance)]
         if env.routing == "tree" and any(leaders.tolist() != [env.root[g]] for g, (leaders, _) in enumerate(found)):
-            raise ValueError(
-                "routing='tree' needs the root as the only leader, but CMP-UCB has other leaders: use routing='flood'"
-            )
+            raise ValueError("routing='tree' needs the root as the only leader of CMP-UCB: use routing='flood'")
         return found
 
     def begin(self, env: World, rng: Streams) -> _Leaders:

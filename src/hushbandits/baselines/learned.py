@@ -78,9 +78,7 @@ class Learned:
         for weight, bias in self.layers:
             if weight.ndim != 2 or bias.shape != weight.shape[:1] or before not in (None, weight.shape[1]):
                 after = "" if before is None else f" after a layer with {before} outputs"
-                raise ValueError(
-                    f"layers do not fit: weights of shape {weight.shape}, bias of shape {bias.shape}{after}"
-                )
+                raise ValueError(f"layers do not fit: weights {weight.shape}, bias {bias.shape}{after}")
             if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
                 raise ValueError("all weights and biases must be finite numbers")
             before = weight.shape[0]
@@ -156,9 +154,7 @@ class Network:
         self.policy = policy
         self.deterministic = policy.deterministic if deterministic is None else deterministic
         if policy.by_choice and policy.deterministic and not self.deterministic:
-            raise ValueError(
-                "deterministic=False is not allowed: this policy always takes the choice with the highest score"
-            )
+            raise ValueError("deterministic=False is not allowed: this policy takes the choice with the highest score")
         self._layers = [(np.ascontiguousarray(weight.T), bias) for weight, bias in policy.layers]
 
     def reset(self, rng: Streams) -> None:

@@ -96,9 +96,7 @@ class Trained(TaskTeam):
         scores = len(heads) if bits else sum(heads)
         if policy.by_choice:
             if heads != (choices(task),):
-                raise ValueError(
-                    f"{self.name} takes one of {choices(task)} choices, but this env has the action space {space}"
-                )
+                raise ValueError(f"{self.name} takes one of {choices(task)} choices, but the actions here are {space}")
             if lacking := [name for name, *_ in policy.observation if name not in task.layout]:
                 raise ValueError(f"{self.name} observes {lacking[0]}, but this env shows {', '.join(task.layout)}")
             return

@@ -32,9 +32,7 @@ class VBSDPAE(BatchedSE):
         super().validate_env(env)
         self._horizon = env.horizon
         if self._mechanism.planned(self._block(env.n_arms, 1)).noise is None:
-            raise ValueError(
-                f"{self.name} needs a mechanism whose users add noise; users of {self._mechanism.name} add none"
-            )
+            raise ValueError(f"{self.name} needs users who add noise; those of {self._mechanism.name} add none")
 
     def reset(self, env: World, rng: Streams) -> None:
         super().reset(env, rng)

@@ -1,11 +1,9 @@
 """Comparisons of all pairs of configurations, as `Results.compare` and `hushbandits.compare` return them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from hushbandits.bench.report.tables import heads, notes, rows
 from hushbandits.bench.runner.configuration import Configuration
@@ -43,7 +41,7 @@ class Comparison(Compared):
         table = str(pd.DataFrame(rows(self), columns=list(heads(self.level))).to_html(index=False))
         return table + "".join(f"<p>{escape(note)}</p>" for note in notes(self))
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return a ``pandas.DataFrame`` with one row per pair; intervals are the columns ``…_low`` and ``…_high``."""
         import pandas as pd
 
@@ -53,15 +51,8 @@ class Comparison(Compared):
         return frame
 
 
-class Comparable(Protocol):
-    """Protocol of objects whose configurations can be compared, such as `Results`."""
-
-    def ends(self, metric: str) -> list[Configuration]:
-        """Return the configurations; each must have `metric`, with one number per run."""
-
-
 def compare(
-    *lines: Comparable, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
+    *lines: object, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
     level: float = 0.95, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Return a comparison of all pairs (A, B) of configurations by `metric`; effects are A − B.
@@ -103,10 +94,11 @@ def compare(
     """
     choice("statistic", statistic, STATISTICS)
     level, seed = real("level", level, 0, 1), integer("seed", seed, 0)
+    found: list[Configuration] = []
     for result in lines:
         if not hasattr(result, "ends"):
             raise TypeError(f"compare takes Results, not {shown(result)}")
-    found = [one for result in lines for one in result.ends(metric)]
+        found += result.ends(metric)
     if len(found) < 2:
         raise ValueError(f"compare needs at least two configurations, not {len(found)}")
     labels = [one.label for one in found] if names is None else list(names)

@@ -1,7 +1,5 @@
 """The function `evaluate`, which plays an agent in an env and returns its results."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import partial

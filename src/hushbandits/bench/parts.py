@@ -1,7 +1,5 @@
 """Selections of an experiment's configurations, and the figures to plot."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

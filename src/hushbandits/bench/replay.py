@@ -1,7 +1,5 @@
 """The function `replay`, which rebuilds the env of one run from results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -81,9 +79,7 @@ def replay(
     spec = met[0].spec if met is not None else None
     drawn = one.seed_source if one.seed is None else (one.seed, cell.seed_text)
     if drawn is None or spec is None:
-        raise ValueError(
-            f"{one.cell.label} cannot be replayed: its env was not built from an id, or its seeds are unknown"
-        )
+        raise ValueError(f"{one.cell.label} cannot be replayed: its env is not from an id, or its seeds are unknown")
     id, params, asked = spec
     # The team may have limited what the env gathers for inboxes; the agents of a view decide for themselves.
     core = learners_core(id, 1, asked, None, params, LONGEST)

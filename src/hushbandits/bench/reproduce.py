@@ -1,7 +1,5 @@
 """Run the experiments behind a paper's claims, judge the claims, and write the verdicts to the reproduction page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -228,21 +228,15 @@ class Results:
         """
         import pandas as pd
 
-        parts: list[Params] = []
+        frames = []
         for part in self.parts:
             for c in part.configurations:
                 whose = {"experiment": part.experiment.name, "cell": c.cell.key, "agent": c.cell.line, **c.cell.point}
+                head = {} if self.path is None else whose
                 for metric, run, time, value in c.data.long():
-                    head = {} if self.path is None else whose
-                    parts.append({**head, "run": run, "metric": metric, "time": time, "value": value})
-        lengths = [len(columns["run"]) for columns in parts]
-        frame = {}
-        for name in dict.fromkeys(name for columns in parts for name in columns):
-            if name in ("run", "time", "value"):
-                frame[name] = np.concatenate([columns[name] for columns in parts])
-            else:
-                frame[name] = pd.Series([columns.get(name) for columns in parts]).repeat(lengths).to_numpy()
-        return pd.DataFrame(frame)
+                    whole = {name: [one] * len(run) for name, one in head.items()}  # a swept value may be a list
+                    frames.append(pd.DataFrame({**whole, "run": run, "metric": metric, "time": time, "value": value}))
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def table(self, metrics: Sequence[str] = ()) -> pd.DataFrame:
         """Return a ``pandas.DataFrame`` with means, medians and 95 % intervals, a row per configuration and metric.
@@ -272,10 +266,7 @@ class Results:
         for c in self.configurations:
             if metric not in c.metrics():
                 has = ", ".join(c.metrics()) or "no runs"
-                raise ValueError(
-                    f"metric={shown(metric)} must be a metric with one number per run in every configuration; "
-                    f"{c.label} has {has}"
-                )
+                raise ValueError(f"metric={shown(metric)} must have one number per run everywhere; {c.label} has {has}")
         swept = len({canonical(c.cell.point) for c in self.configurations}) > 1
         found = []
         for part in self.parts:

@@ -1,7 +1,5 @@
 """The function `run`, which plays experiments and saves their results in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -71,9 +69,7 @@ def run(
     """
     chosen = RunOptions() if options is None else options
     if chosen.checkpoints is not None:
-        raise ValueError(
-            f"checkpoints={shown(chosen.checkpoints)} is not an option of run; give checkpoints to the Experiment"
-        )
+        raise ValueError(f"checkpoints={shown(chosen.checkpoints)} is no option of run; give them to the Experiment")
     several = [experiments] if isinstance(experiments, Experiment) else list(experiments)
     if not all(isinstance(e, Experiment) for e in several):
         raise TypeError(f"experiments={shown(experiments)} must be an Experiment or a list of Experiments")

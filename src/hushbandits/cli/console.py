@@ -1,7 +1,5 @@
 """Shared parts of the commands: options, values of ``--set``, and output on a terminal."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import os
@@ -85,9 +83,7 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
     except tomllib.TOMLDecodeError:
         pass  # perhaps Python's notation: .5 or (1, 2)
     except (ValueError, RecursionError):
-        raise ValueError(
-            f"{option} {shown(text)} has a number that is too long, or brackets that are nested too deeply"
-        ) from None
+        raise ValueError(f"{option} {shown(text)} has too long a number, or too deeply nested brackets") from None
     try:
         return key, ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -107,15 +103,12 @@ def assignments(option: str, texts: Sequence[str]) -> dict[str, object]:
     >>> assignments("--at", ["env.n_agents=4", "env.n_agents=5"])
     Traceback (most recent call last):
         ...
-    ValueError: --at env.n_agents is given twice, as 4 and 5; give one value, or a list of values
+    ValueError: --at env.n_agents is given twice: 4 and 5; give a list
     """
     found: dict[str, object] = {}
     for key, value in (assignment(text, option) for text in texts):
         if key in found:
-            raise ValueError(
-                f"{option} {key} is given twice, as {shown(found[key])} and {shown(value)}; give one value, "
-                f"or a list of values"
-            )
+            raise ValueError(f"{option} {key} is given twice: {shown(found[key])} and {shown(value)}; give a list")
         found[key] = value
     return found
 
@@ -143,7 +136,7 @@ def note(text: object) -> None:
     print(f"hushbandits: {printable(text)}", file=sys.stderr)
 
 
-def say_cost(found: Estimate, table: bool = False, by_experiment: bool = False) -> None:
+def say_cost(found: "Estimate", table: bool = False, by_experiment: bool = False) -> None:
     """Print the expected cost in one line on stderr; before it, if asked for, a table of cells or of experiments."""
     names = dict.fromkeys(cost.experiment for cost in found.costs)
     whole = found.summed("all")
@@ -167,7 +160,7 @@ def rare_gc() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def make_console(stderr: bool = False) -> Console:
+def make_console(stderr: bool = False) -> "Console":
     """Return a rich console that does not truncate tables if the output is piped."""
     from rich.console import Console
 
@@ -180,7 +173,7 @@ def make_console(stderr: bool = False) -> Console:
     return Plain(stderr=stderr, width=140 if piped else None, soft_wrap=piped)
 
 
-def print_pairs(name: str, found: Sequence[Compared]) -> None:
+def print_pairs(name: str, found: "Sequence[Compared]") -> None:
     """Print one table for each comparison in `found`, and then notes on the columns."""
     from hushbandits.bench.report.tables import heads, notes, rows
 

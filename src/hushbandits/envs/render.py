@@ -1,7 +1,5 @@
 """Shared code of all pictures: a row per arm, colours of arms, and captions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -43,7 +41,7 @@ class Picture(RLTask):
             stated.append(f"{rest} others:{counts.sum() - counts[top].sum():.0f}")
         return ", ".join(filter(None, stated))
 
-    def bars(self, axes: Axes, counts: Array, colour: Sequence[object] | Array, title: str) -> None:
+    def bars(self, axes: "Axes", counts: Array, colour: Sequence[object] | Array, title: str) -> None:
         """Draw the `counts` as one bar per arm, with a title."""
         drawn = axes.barh(np.arange(len(counts)), counts, color=colour, height=0.75)
         axes.bar_label(drawn, fmt=lambda n: f"{n:,.0f}" if n else "", fontsize=7, padding=3)
@@ -53,7 +51,7 @@ class Picture(RLTask):
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
 
-    def rows(self, axes: Axes, stars: Sequence[int] | Array) -> None:
+    def rows(self, axes: "Axes", stars: Sequence[int] | Array) -> None:
         """Mark the arms in `stars` with a star; if there are few arms, label each row with its arm's name and mean."""
         core: World = self.core
         k, (noun, pays) = core.n_arms, core.arms.words
@@ -77,6 +75,6 @@ def colours(core: World) -> list[tuple[float, ...]]:
     return [tuple(colormaps["viridis"](0.95 * share)) for share in gap / max(gap.max(), 1e-12)]
 
 
-def caption(figure: Figure, *sentences: str) -> None:
+def caption(figure: "Figure", *sentences: str) -> None:
     """Write `sentences` as a caption below the figure."""
     figure.supxlabel(fill("; ".join(filter(None, sentences)), 118), fontsize=8, color="#4b5563")

@@ -1,7 +1,5 @@
 """Ridge regression of many learners at once, kept up to date pull by pull."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -18,6 +16,27 @@ class RidgeArrays(NamedTuple):
     theta: Array
     volume: Array
     pulls: Array
+
+
+class Radius(NamedTuple):
+    """The radius of a confidence ellipsoid, ``β + σ√(2 ln(1/δ) + d ln(1 + n/(dλ)))`` for n pulls in V.
+
+    Parameters
+    ----------
+    beta : float
+        β.
+    sigma : float
+        σ; 0: the radius is β.
+    tail : float
+        2 ln(1/δ).
+    ridge : float
+        λ.
+    """
+
+    beta: float
+    sigma: float
+    tail: float
+    ridge: float
 
 
 class Ridge:
@@ -91,27 +110,6 @@ class Ridge:
         arm = np.empty(who.shape, np.int64)
         _choose_all(who, features, radius, self.arrays, arm)
         return arm
-
-
-class Radius(NamedTuple):
-    """The radius of a confidence ellipsoid, ``β + σ√(2 ln(1/δ) + d ln(1 + n/(dλ)))`` for n pulls in V.
-
-    Parameters
-    ----------
-    beta : float
-        β.
-    sigma : float
-        σ; 0: the radius is β.
-    tail : float
-        2 ln(1/δ).
-    ridge : float
-        λ.
-    """
-
-    beta: float
-    sigma: float
-    tail: float
-    ridge: float
 
 
 class Unsent:

@@ -40,14 +40,19 @@ class Samples:
 
     Parameters
     ----------
+    estimator : Estimator
     shape : (R, M, K)
+    most : int or (R, M) array
+        No sample of an agent's arms will ever be larger.
+    log_inverse_delta : float
+        ln(1/δ) will never be larger.
     """
 
     rules: ClassVar[Rules]
     #: The arrays that compiled code reads and writes; `reserve` may replace them.
     state: NamedTuple
 
-    def __init__(self, shape: tuple[int, int, int]):
+    def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
         self.shape = shape
 
     def reserve(self, most: Array) -> None:
@@ -106,8 +111,8 @@ class Sums(Samples):
 
     rules = Rules(_add, _mean)
 
-    def __init__(self, shape: tuple[int, int, int]):
-        super().__init__(shape)
+    def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
+        super().__init__(estimator, shape, most, log_inverse_delta)
         self.state = _Summed(np.zeros(shape, np.int64), np.zeros((*shape, 2)))
 
 
@@ -146,8 +151,8 @@ class Log(Samples):
     rules = Rules(_append, _evaluate)
     state: _Logged
 
-    def __init__(self, estimator: Estimator, shape: tuple[int, int, int]):
-        super().__init__(shape)
+    def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
+        super().__init__(estimator, shape, most, log_inverse_delta)
         self._lists = lists = _Lists(math.prod(shape))
         self.state = _Logged(np.zeros(shape, np.int64), lists.start, lists.data, estimator.kind, *estimator.parameters)
 
@@ -157,21 +162,13 @@ class Log(Samples):
 
 
 class Tails(Samples):
-    """Samples stored as sums and tails, for trimmed means (`TrimmedMean`, `LugosiMendelson`).
-
-    Parameters
-    ----------
-    most : int or (R, M) array
-        No sample of an agent's arms will ever be larger.
-    log_inverse_delta : float
-        ln(1/δ) will never be larger.
-    """
+    """Samples stored as sums and tails, for trimmed means (`TrimmedMean`, `LugosiMendelson`)."""
 
     rules = Rules(take, trim)
     state: Ends
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
-        super().__init__(shape)
+        super().__init__(estimator, shape, most, log_inverse_delta)
         sizes, of = np.unique(np.broadcast_to(most, shape[:2]), return_inverse=True)
         ends = [_ends(estimator, int(size), log_inverse_delta) for size in sizes]
         #: (R, M) B: order statistics kept at either end.
@@ -202,11 +199,8 @@ def kind(estimator: Estimator) -> type[Samples]:
 
 
 def follow(estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float) -> Samples:
-    """Return empty `Samples` of shape `shape` for `estimator`; `most` and `log_inverse_delta` are as in `Tails`."""
-    made = kind(estimator)
-    if made is Tails:
-        return Tails(estimator, shape, most, log_inverse_delta)
-    return Log(estimator, shape) if made is Log else Sums(shape)
+    """Return empty `Samples` of shape `shape` for `estimator`; `most` and `log_inverse_delta` are as in `Samples`."""
+    return kind(estimator)(estimator, shape, most, log_inverse_delta)
 
 
 def values_kept(estimator: Estimator, most: int, log_inverse_delta: float) -> int:

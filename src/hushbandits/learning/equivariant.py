@@ -5,8 +5,6 @@ works for any number of arms.  Actions are drawn from the softmax of the scores.
 value; its outputs are pooled by mean and maximum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

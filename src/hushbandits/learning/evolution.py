@@ -1,7 +1,5 @@
 """Evolution strategies, which train a small policy by the returns of whole episodes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -132,9 +132,7 @@ class Gradient:
         except (ValueError, RuntimeError):  # from PyTorch or the checks below, if numbers are NaN
             if all(parameter.isfinite().all() for parameter in self.model.policy.parameters()):
                 raise
-            raise ValueError(
-                "the training has diverged: weights are not finite; try a smaller algo.learning_rate"
-            ) from None
+            raise ValueError("training diverged: weights are not finite; try a smaller algo.learning_rate") from None
         finally:
             torch.set_num_threads(threads)
             if self._logs is not None:

@@ -1,7 +1,5 @@
 """Records of a training: scores of its policy, the files of its folder, and a model card."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

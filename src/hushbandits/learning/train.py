@@ -1,7 +1,5 @@
 """Train a policy, with evaluations on held-out episodes."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shlex

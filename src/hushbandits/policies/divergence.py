@@ -16,7 +16,7 @@ def _clocked(state, r):
 @jit
 def _kl_ucb_index(state, r, k, level):
     n = state.n[r, k]
-    return math.inf if n == 0.0 else kl_upper(state.s[r, k] / n, level / n)
+    return kl_upper(state.s[r, k] / n, level / n)
 
 
 class KLUCB(Policy):
@@ -56,8 +56,6 @@ def _best_mean(state, r):
 @jit
 def _imed_index(state, r, k, top):
     n = state.n[r, k]
-    if n == 0.0:
-        return math.inf
     mean = state.s[r, k] / n
     return -(n * (kl(mean, top) if mean < top else 0.0) + math.log(n))
 

@@ -12,8 +12,7 @@ from hushbandits.policies.policy import Drawing, Policy, add, by_index, nothing_
 
 @jit
 def _mean(state, r, k, _):
-    n = state.n[r, k]
-    return math.inf if n == 0.0 else state.s[r, k] / n
+    return state.s[r, k] / state.n[r, k]
 
 
 _greedy = by_index(_mean, nothing_shared)

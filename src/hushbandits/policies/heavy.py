@@ -70,8 +70,6 @@ def _keep(state, r, arm, reward):
 @jit
 def _truncated_index(state, r, k, level):
     n = state.n[r, k]
-    if n == 0.0:
-        return math.inf
     sums, i = state.sums[r, k], state.first[r, k]
     while i >= 0 and state.until[r, i] < level:
         sums[0], sums[1] = add_exactly(sums[0], sums[1], -state.value[r, i])
@@ -141,8 +139,6 @@ def _store(state, r, arm, reward):
 @jit
 def _blocks_index(state, r, k, level):
     n = state.n[r, k]
-    if n == 0.0:
-        return math.inf
     blocks = float(int(min(1.0 + 8.0 * level, n / 2.0)))
     if state.made[r, k, 0] != n or state.made[r, k, 1] != blocks:
         state.mean[r, k] = evaluate(3, state.sample[r, k, : int(n)], level, 0.0, 0.0)
@@ -155,7 +151,7 @@ def _blocks_index(state, r, k, level):
 @jit
 def _catoni_index(state, r, k, level):
     n = state.n[r, k]
-    if n == 0.0 or n < 4.0 * level:
+    if n < 4.0 * level:
         return math.inf
     mean = evaluate(4, state.sample[r, k, : int(n)], level, state.moment, 0.0)
     return mean + 2.0 * math.sqrt(state.moment * level / n)

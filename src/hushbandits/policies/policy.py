@@ -155,7 +155,7 @@ def nothing_shared(state, r):
 
 
 @lru_cache
-def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock) -> Rule:
+def by_index(index: Callable[..., float], level: Callable[..., float] = log_clock, once: bool = True) -> Rule:
     """Return the rule that plays the arm of the largest index; ties take the lowest arm.
 
     Parameters
@@ -164,13 +164,15 @@ def by_index(index: Callable[..., float], level: Callable[..., float] = log_cloc
         Asked for every arm, of which the first array of the state, (L, K), has a column each.
     level : compiled ``(state, r) → float``
         The x that all arms share, worked out once per choice.
+    once : bool
+        Whether each arm is played once first: an arm whose count in the first array is 0 has the index ∞.
     """
 
     @lean
     def choose(state, r):
         best, top, shared = 0, -math.inf, level(state, r)
         for k in range(state[0].shape[1]):
-            x = index(state, r, k, shared)
+            x = math.inf if once and state[0][r, k] == 0.0 else index(state, r, k, shared)
             if x > top:
                 best, top = k, x
         return best

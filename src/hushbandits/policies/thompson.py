@@ -66,7 +66,7 @@ class GaussianTS(Policy):
     """
 
     name = "TS-Gaussian"
-    choose = staticmethod(by_index(_draw_normal, nothing_shared))
+    choose = staticmethod(by_index(_draw_normal, nothing_shared, once=False))
     update = staticmethod(add)
     random = True
 

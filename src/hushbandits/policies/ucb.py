@@ -12,7 +12,7 @@ from hushbandits.policies.policy import Policy, Sums, add, argmax, by_index, sum
 @lean
 def _ucb1_index(state, r, k, log_t):
     n = state.n[r, k]
-    return math.inf if n == 0.0 else state.s[r, k] / n + math.sqrt(2.0 * log_t / n)
+    return state.s[r, k] / n + math.sqrt(2.0 * log_t / n)
 
 
 class UCB1(Policy):
@@ -150,8 +150,6 @@ def _explored(state, r):
 @lean
 def _ucb_v_index(state, r, k, level):
     n = state.n[r, k]
-    if n == 0.0:
-        return math.inf
     mean = state.s[r, k] / n
     variance = max(state.squares[r, k] / n - mean * mean, 0.0)
     return mean + math.sqrt(2.0 * variance * level / n) + 3.0 * state.bound * level / n

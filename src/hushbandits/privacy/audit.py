@@ -4,8 +4,6 @@ A black-box check bounds ε from runs on neighbouring inputs.  A check of one ru
 many users' bits.  Every statistical test holds at its level for any number of runs.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Agarwal, Suresh, Yu, Kumar & McMahan 2018, "cpSGD: Communication-Efficient and D
 theorem 1.
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.privacy.divergence import until

@@ -6,8 +6,6 @@ cost, and the pointwise largest of several profiles bounds any mixture of them (
 an order α > 1 to the Rényi divergence ε(α); `to_epsilon` converts it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial

@@ -4,8 +4,6 @@ The release counts are those of Dubey & Pentland 2020.  Costs are closed forms, 
 their transforms.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The ledger of a mechanism, which records the blocks of each run and the privacy costs of users."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable

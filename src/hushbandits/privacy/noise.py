@@ -4,8 +4,6 @@ Sampler, sums, probabilities, transforms and tails of one law stand in one class
 so that a new noise is one class: all the rest follows from `NoiseLaw.pmf` alone.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable

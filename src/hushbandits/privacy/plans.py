@@ -4,8 +4,6 @@ One function per row of the table of Chowdhury & Zhou 2023 (algorithm 1; theorem
 default all, are sure to take part; noise is calibrated to them, so that losing the others costs no privacy.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
@@ -49,9 +47,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.modulus >= 1 << 62:
-            raise ValueError(
-                f"n={self.n} and g={self.g} need a modulus of {self.modulus:.3g}, which must be below 2^62"
-            )
+            raise ValueError(f"n={self.n} and g={self.g} need the modulus {self.modulus:.3g}, which must be below 2^62")
 
     @cached_property
     def modulus(self) -> int:

@@ -5,8 +5,6 @@ system's, which no seed repeats; parameters are the exact rationals that the giv
 Kamath & Steinke 2020, algorithms 1 to 3 (Bernoulli(e^−γ), discrete Laplace, discrete Gaussian).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Source: NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees" (2025).
 """
 
-from __future__ import annotations
-
 import math
 
 from hushbandits.core.guarantee import IDEALISED, SIMULATED, Guarantee

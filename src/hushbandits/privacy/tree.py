@@ -5,31 +5,14 @@ a policy that is frozen within a batch, all that is sent is data plus Gaussian n
 as by one Gaussian mechanism with ``μ = Δ√c/σ``, for its c p-sums and the sensitivity Δ of one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
-from hushbandits.core import Array, integer
+from hushbandits.core import Array
 from hushbandits.privacy.divergence import delta_at, epsilon_at, gaussian_profile, until
-
-
-def memberships(k: int, batches: int) -> int:
-    """Return the number of p-sums that hold batch k of 1..`batches`.
-
-    Examples
-    --------
-    >>> [memberships(k, 8) for k in range(1, 9)]
-    [4, 3, 3, 2, 3, 2, 2, 1]
-    """
-    integer("k", k, 1, batches)
-    found = 0
-    while k <= batches:
-        found, k = found + 1, k + (k & -k)
-    return found
 
 
 def sensitivity(spread: float = 1.0) -> float:

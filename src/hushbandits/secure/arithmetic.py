@@ -1,7 +1,5 @@
 """Arithmetic of a secure sum, with uniform residues from keys, modular sums, and Shamir's secret sharing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

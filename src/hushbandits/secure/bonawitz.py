@@ -3,8 +3,6 @@
 `Cohorts` has the sums of many cohorts in R runs: whose keys, who drops out, and what it all costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -195,9 +193,7 @@ class SecureSum:
         """
         x = np.asarray(vectors)
         if x.ndim != 2 or x.dtype.kind not in "iu" or x.shape[1] == 0 or (x < 0).any() or (x >= self.modulus).any():
-            raise ValueError(
-                f"vectors must be (n, K) integers in 0 … {self.modulus - 1}, not {x.dtype} of shape {x.shape}"
-            )
+            raise ValueError(f"vectors must be (n, K) integers in 0 … {self.modulus - 1}, not {x.dtype} {x.shape}")
         seed = None if self.insecure_seed is None else f"{self.insecure_seed}, sum {self._sums}"
         self._sums += 1  # no two sums share a session, nor keys
         n, length = x.shape
@@ -289,9 +285,7 @@ class Protocol:
             # Shares of both secrets of a user give its input away: t of its neighbours who think that it survived, and
             # t who think that it dropped, are 2t of them.
             least = 2 * t + 1
-            words.append(
-                f"it reports the same survivors to all of them: in a cohort of {least} or more a lie reads an input"
-            )
+            words.append(f"it reports the same survivors to all: in a cohort of {least} or more a lie reads an input")
         if k is not None:
             words.append("those who answer and do not collude hang together as neighbours")
         words.append("X25519, HKDF-SHA256 and ChaCha20 cannot be broken")

@@ -1,7 +1,5 @@
 """Regular graphs for secret sharing, and the smallest safe degree k with its threshold t."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

@@ -7,8 +7,6 @@ width, each after a name (u32, ascending); a user's begins with the digest of th
 checked before anything is parsed.  Digests find accidents; against forgers a link needs TLS.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 `Batches` sends the batches of R runs through such cascades, and keeps what that costs.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Parameters, base class and key derivation of the parties of a secure sum."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The server of a secure sum, which collects one message per user and round and answers all users."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping
 

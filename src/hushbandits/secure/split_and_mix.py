@@ -1,7 +1,5 @@
 """Split-and-mix: a modular sum from shares of messages that a shuffler mixes (Balle, Bell, Gascón & Nissim 2020)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Transport of messages over TCP between parties on any machines."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The checker `check_env` for parallel envs, which also runs the tests of PettingZoo."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io
@@ -118,9 +116,7 @@ def _builder(env: str | type[Env] | ParallelEnv | Built, kwargs: Params) -> Buil
         return partial(copy.deepcopy, copy.deepcopy(env))
     if callable(env):
         return env
-    raise TypeError(
-        f"env={env!r} must be an id, an Env class, a pettingzoo.ParallelEnv, or a function that builds a ParallelEnv"
-    )
+    raise TypeError(f"env={env!r} must be an id, an Env class, a ParallelEnv, or a function that builds one")
 
 
 def _episode(env: ParallelEnv, seed: int | None, steps: int, policy: Actor, pickled: int = 0) -> Seen:
@@ -174,9 +170,7 @@ def _check_step(env: ParallelEnv, returned: Mapping[str, Mapping[str, object]], 
     kinds = {type(flag) for part in flags for flag in part.values()}
     required(kinds <= {bool, np.bool_}, f"{at}: flags must be bools, not {flags}")
     left = {agent for part in flags for agent, flag in part.items() if flag}
-    required(
-        len(left) in (0, len(rewards)), f"{at}: {sorted(left)} ended before the other agents; all must end together"
-    )
+    required(len(left) in (0, len(rewards)), f"{at}: {sorted(left)} ended before the others; all must end together")
 
 
 def _check_member(space: Space, value: object, what: str) -> None:

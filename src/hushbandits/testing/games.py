@@ -1,7 +1,5 @@
 """Shared code of the checkers, such as envs to play in, traces of runs and checks of every run."""
 
-from __future__ import annotations
-
 import copy
 import difflib
 import math

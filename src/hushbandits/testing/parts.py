@@ -1,7 +1,5 @@
 """Checkers for agents, wrappers and policies, which compare behaviour with declarations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -222,9 +220,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     def reset(_: World, out: object) -> None:
         required(out is None, f"{name}.reset must return nothing, not {out!r}")
 
-    return {
-        check.__name__: _held(wrapper, check) for check in (send, deliver, alter_own_reward, published, metrics, reset)
-    }
+    checks = send, deliver, alter_own_reward, published, metrics, reset
+    return {check.__name__: _held(wrapper, check) for check in checks}
 
 
 def _held(wrapper: Wrapper, check: Callable[..., None]) -> Callable[..., object]:

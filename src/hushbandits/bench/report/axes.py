@@ -1,7 +1,5 @@
 """One panel of a figure: its content and its axes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from textwrap import fill
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Figures: the panels of an experiment as one Matplotlib figure, for files and pages."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

@@ -1,7 +1,5 @@
 """Recognise pages and figures that hushbandits wrote, so that no other file is overwritten."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

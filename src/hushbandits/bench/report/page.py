@@ -1,7 +1,5 @@
 """The report page of a results folder: self-contained HTML, without external resources."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Data series of a figure, one per line of the figure."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace

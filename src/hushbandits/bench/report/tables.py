@@ -1,7 +1,5 @@
 """Tables of runs as texts: means, medians and their intervals, and comparisons of pairs, with notes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,7 +55,7 @@ def summaries(lines: Iterable[Configuration], metrics: Sequence[str] = ()) -> It
                 yield Row(line.cell, name, kind.label, len(x), *numbers)  # type: ignore[arg-type]
 
 
-def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Sequence[str] = ()) -> pd.DataFrame:
+def frame(lines: Iterable[Configuration], experiment: Experiment, metrics: Sequence[str] = ()) -> "pd.DataFrame":
     """Return the summaries as a ``pandas.DataFrame``: a row per configuration and metric, two columns per interval."""
     import pandas as pd
 
@@ -110,7 +108,7 @@ def written(value: Value) -> str:
     return interval(value) if isinstance(value, tuple) else number(value)
 
 
-def print_tables(store: Store, console: Console, most: int = 40) -> None:
+def print_tables(store: Store, console: "Console", most: int = 40) -> None:
     """Print one table per experiment, with its first `most` cells (agents at swept values)."""
     for experiment in store.experiments:
         cells, swept = experiment.cells(), list(experiment.sweep)

@@ -1,7 +1,5 @@
 """Replay of a random share of the batches in a results folder, with a comparison of every value."""
 
-from __future__ import annotations
-
 import math
 import os
 import random

@@ -1,7 +1,5 @@
 """An archive: the rows behind a paper's verdicts in one Parquet file, with a digest of each metric of each cell."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Batches of runs, the unit of work: how runs are divided into them, those with missing runs, and how one is played."""
 
-from __future__ import annotations
-
 import copy
 import re
 import traceback
@@ -112,7 +110,7 @@ class Batch:
     runs: tuple[int, ...]
 
     @classmethod
-    def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> Batch:
+    def of(cls, cell: Cell, seed: int, runs: Sequence[int]) -> "Batch":
         """Return the batch with the runs of `cell` whose numbers are in `runs`."""
         return cls(
             cell.key, cell.label, cell.env.name, cell.agent.name, cell.wrappers, cell.env.params, cell.agent.params,

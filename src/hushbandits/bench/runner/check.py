@@ -1,7 +1,5 @@
 """Checks before an experiment runs: memory, whether env, wrappers and agents fit, and points that claims select."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from typing import NamedTuple
@@ -104,9 +102,7 @@ def joined(where: str, instances: Iterable[Instance]) -> dict[str, Metric]:
     found: dict[str, Metric] = {}
     for name, one in (item for instance in instances for item in instance.metrics_spec.items()):
         if (other := found.setdefault(name, one)).nature != one.nature:
-            raise ValueError(
-                f"{where}: metric {name!r} is declared as {one.nature} and as {other.nature}; rename one metric"
-            )
+            raise ValueError(f"{where}: metric {name!r} is declared as {one.nature} and as {other.nature}; rename one")
     return found
 
 

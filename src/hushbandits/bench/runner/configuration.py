@@ -1,7 +1,5 @@
 """The runs of one cell in memory, with their metadata."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """The expected cost of cells, from probes: the beginning of a batch is played, and the rest is extrapolated."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """Errors of a run and of a results folder."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

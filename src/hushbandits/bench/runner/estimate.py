@@ -1,7 +1,5 @@
 """Expected costs of cells, as data."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Options of a run: processes, progress, checkpoints, estimates, and tolerance of invalid cells."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

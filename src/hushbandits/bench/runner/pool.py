@@ -1,7 +1,5 @@
 """Functions that play batches in this process, or with joblib in local processes or on a Dask cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle
@@ -156,7 +154,7 @@ def _ctrl_c_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _client(options: RunOptions) -> Client:
+def _client(options: RunOptions) -> "Client":
     """Return a Dask client for the scheduler at `options.address`, or for a new cluster on this machine."""
     from distributed import Client
 
@@ -202,9 +200,7 @@ def _enter(context: bytes) -> None:
     """Change a worker to the parent's folder and load the parent's classes, if `context` is new."""
     sources, folders, objects = pickle.loads(context)
     if sources != source_digest():
-        raise RunError(
-            f"workers on {platform.node()} run another version of hushbandits: install the same version on all machines"
-        )
+        raise RunError(f"workers on {platform.node()} run another version of hushbandits: install the same everywhere")
     with contextlib.suppress(OSError):  # the folder may not exist on another machine
         os.chdir(folders[0])
     for folder in reversed(folders):

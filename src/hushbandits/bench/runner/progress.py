@@ -1,7 +1,5 @@
 """The progress bar of runs, which also moves inside a batch: the process that plays the batch notes its progress."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sys

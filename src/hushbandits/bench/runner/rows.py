@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -57,39 +57,8 @@ class Runs:
         ]
 
 
-class Columns(NamedTuple):
-    """Rows of a file as columns, sorted by cell, kind (finals before curves), metric and run.
-
-    Parameters
-    ----------
-    cells : mapping of str to str
-        Keys of the cells, with labels.
-    metrics : sequence of str
-        Names of the metrics.
-    cell, metric : (n,) array of int
-        For each row, the index of its cell in `cells`, and of its metric in `metrics`.
-    run, time, value : (n,) array
-        Run, time (NaN: at the end) and value of each row.
-    """
-
-    cells: Mapping[str, str]
-    metrics: Sequence[str]
-    cell: Array
-    metric: Array
-    run: Array
-    time: Array
-    value: Array
-
-    @classmethod
-    def of(cls, cells: Sequence[tuple[str, str, Runs]]) -> Columns:
-        """Return the rows of some cells, each given as key, label and runs."""
-        whose = {key: label for key, label, _ in cells}
-        place = {key: i for i, key in enumerate(whose)}
-        parts = [(place[key], *part) for key, _, runs in cells for part in runs.long()]
-        at, name, run, time, value = zip(*parts, strict=True)
-        metrics, sizes = sorted(set(name)), list(map(len, run))
-        cell, metric = (np.repeat(each, sizes) for each in (at, list(map(metrics.index, name))))
-        return cls(whose, metrics, cell, metric, *map(np.concatenate, (run, time, value)))
+#: Key, label and runs of some cells.
+Cells = Sequence[tuple[str, str, Runs]]
 
 
 class Rows:
@@ -121,18 +90,6 @@ class Rows:
         found = np.unique(self._run[self._at[key]]) if key in self else np.empty(0, np.int64)
         return found[found < most]
 
-    def columns(self, cells: Mapping[str, str]) -> Columns:
-        """Return all rows of some cells, given by key and label; all these cells must be present."""
-        at = [self._at[key] for key in cells]
-        all_, cell = np.concatenate(at), np.repeat(np.arange(len(at)), list(map(len, at)))
-        metric, run, time = np.argsort(np.argsort(self._names))[self._metric[all_]], self._run[all_], self._time[all_]
-        final = np.isnan(time)
-        keys = np.stack([np.where(final, 0, time), run, metric, ~final, cell])
-        order = np.lexsort(keys)  # stable: the last of equal rows counts
-        order = order[np.append((np.diff(keys[:, order]) != 0).any(0), True)]
-        values = self._value[all_]
-        return Columns(cells, sorted(self._names), *(each[order] for each in (cell, metric, run, time, values)))
-
     def runs(self, key: str, most: float = np.inf, first: float = -np.inf) -> Runs:
         """Return the runs of a cell whose numbers are at least `first` and below `most`."""
         if key not in self:
@@ -159,13 +116,12 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric], **about: object) -> bytes:
-    """Return the content of a Parquet file with `rows`, the master seed and the metric specifications.
+def encoded(cells: Cells, seed: int, measures: Mapping[str, Metric], **about: object) -> bytes:
+    """Return the content of a Parquet file with rows, the master seed and the metric specifications.
 
     Parameters
     ----------
-    rows : Columns
-        Rows of some cells.
+    cells : sequence of (str, str, Runs)
     seed : int
         Master seed of the runs.
     measures : mapping of str to Metric
@@ -176,13 +132,17 @@ def encoded(rows: Columns, seed: int, measures: Mapping[str, Metric], **about: o
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    parts = [(key, label, *part) for key, label, runs in cells for part in runs.long()]
+    keys, labels, metrics, *columns = zip(*parts, strict=True)
+    run, time, value = map(np.concatenate, columns)
+    of = np.repeat(np.arange(len(parts)), list(map(len, columns[0])))
     table = pa.table({
-        "cell": pa.array(rows.cells.keys()).take(rows.cell),
-        "label": pa.array(rows.cells.values()).take(rows.cell),
-        "run": rows.run,
-        "metric": pa.array(rows.metrics).take(rows.metric),
-        "time": pa.array(rows.time, from_pandas=True),  # NaN is null
-        "value": rows.value,
+        "cell": pa.array(keys).take(of),
+        "label": pa.array(labels).take(of),
+        "run": run,
+        "metric": pa.array(metrics).take(of),
+        "time": pa.array(time, from_pandas=True),  # NaN is null
+        "value": value,
     })  # fmt: skip
     stated = {"seed": seed, "metrics": {name: [m.label, m.nature] for name, m in sorted(measures.items())}}
     sink = pa.BufferOutputStream()

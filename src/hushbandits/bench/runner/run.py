@@ -1,7 +1,5 @@
 """The function `play`, which plays the missing runs of a results folder batch by batch."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -1,7 +1,5 @@
 """User modules and data files that cells name: their digests, and the transfer of classes to workers."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """A results folder: the declaration, Parquet files of rows, and JSON files of failures and sessions."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import time
@@ -10,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError, unwritable
-from hushbandits.bench.runner.rows import Columns, Rows, Runs, decoded, digest_of, encoded
+from hushbandits.bench.runner.rows import Cells, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Params, shown
@@ -188,7 +186,7 @@ class Store:
         if not waiting:
             return
         stem = "-".join(map(str, spans[0])) if len(spans) == 1 else "several"
-        new = self._write_rows(stem, Columns.of([(c.key, c.label, runs) for c, runs in waiting]), measures)
+        new = self._write_rows(stem, [(c.key, c.label, runs) for c, runs in waiting], measures)
         for (key, first, last), (cell, _) in zip(spans, waiting, strict=True):
             (self.path / "failures" / f"{key}-{first}-{last}.json").unlink(missing_ok=True)
             for old in (self.path / "rows").glob(f"{key}-{first}-*.parquet") if cell.key in self.rows else ():
@@ -206,18 +204,19 @@ class Store:
         there = {path.name for path in files}
         left, kept = {key for key in self.cells if key in rows}, set()
         for experiment in self.experiments:
-            cells = {cell.key: cell.label for cell in experiment.cells() if cell.key in left}
+            cells = {cell.key: (cell.label, rows.runs(cell.key)) for cell in experiment.cells() if cell.key in left}
             left -= cells.keys()
             if cells:
                 about = {name: m for key in cells for name, m in measures[key].items()}
-                kept.add(self._write_rows(experiment.name, rows.columns(cells), about, there))
+                parts = [(key, *part) for key, part in cells.items()]
+                kept.add(self._write_rows(experiment.name, parts, about, there))
         for name in there - kept:
             (self.path / "rows" / name).unlink(missing_ok=True)
         self.reread()
 
-    def _write_rows(self, stem: str, rows: Columns, measures: Mapping[str, Metric], there: Collection[str] = ()) -> str:
-        """Write a file of rows unless an intact copy exists; return its name."""
-        content = encoded(rows, self.seed, measures)
+    def _write_rows(self, stem: str, cells: Cells, measures: Mapping[str, Metric], there: Collection[str] = ()) -> str:
+        """Write a file with the rows of `cells`, as in `encoded`, unless an intact copy exists; return its name."""
+        content = encoded(cells, self.seed, measures)
         name = f"{stem}-{digest_of(content)}.parquet"
         if name not in there:
             self._write(Path("rows", name), content)

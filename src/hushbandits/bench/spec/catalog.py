@@ -3,10 +3,7 @@
 Experiments of one module run one by one, or all together under the name of the module.
 """
 
-from __future__ import annotations
-
 import importlib
-import pkgutil
 import tomllib
 import warnings
 from collections.abc import Iterable
@@ -17,17 +14,22 @@ from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.builtin import EXPERIMENTS
 from hushbandits.core import shown
 from hushbandits.core.utils import nearest, words
+from hushbandits.core.utils.files import ROOT
 from hushbandits.core.utils.registry import points
+
+_FOLDER = ROOT / "experiments"
 
 
 @cache
 def modules() -> dict[str, tuple[str, tuple[Experiment, ...]]]:
-    """Return the first docstring line and the experiments of each built-in module, by module name."""
+    """Return the first line and the experiments of each built-in module or TOML file, by its name."""
     found = {}
-    folder = importlib.import_module(EXPERIMENTS).__path__
-    for name in sorted(info.name for info in pkgutil.iter_modules(folder) if not info.name.startswith("_")):
-        module = importlib.import_module(f"{EXPERIMENTS}.{name}")
-        found[name] = (module.__doc__ or "").strip().splitlines()[0], tuple(module.EXPERIMENTS)
+    for path in sorted(_FOLDER.glob("[!_]*.*")):
+        if path.suffix == ".toml":
+            found[path.stem] = path.read_text(encoding="utf-8").partition("\n")[0].strip("# "), read_toml(path)
+        else:
+            module = importlib.import_module(f"{EXPERIMENTS}.{path.stem}")
+            found[path.stem] = (module.__doc__ or "").strip().splitlines()[0], tuple(module.EXPERIMENTS)
     return found
 
 
@@ -110,9 +112,7 @@ def read_toml(path: Path) -> tuple[Experiment, ...]:
 @cache
 def reasons(module: str) -> dict[str, str]:
     """Return the known reasons why claims of a module do not hold, by a part of the claim's sentence."""
-    (folder,) = importlib.import_module(EXPERIMENTS).__path__
-    text = Path(folder, "reasons.toml").read_text(encoding="utf-8")
-    return dict(tomllib.loads(text).get(module, {}))
+    return dict(tomllib.loads((_FOLDER / "_reasons.toml").read_text(encoding="utf-8")).get(module, {}))
 
 
 def family(name: str) -> int:

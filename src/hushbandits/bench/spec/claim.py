@@ -4,8 +4,6 @@
 claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import ClassVar, Literal, Self
@@ -235,7 +233,7 @@ class Claim(Part):
         return {key: value for key, value in flat.items() if (key, value) != ("effect", "value")}
 
     @classmethod
-    def from_dict(cls, table: Params) -> Claim:
+    def from_dict(cls, table: Params) -> "Claim":
         """Return the claim that `to_dict` wrote; unknown or missing fields raise ``ValueError``."""
         own = [f.name for f in fields(cls)]
         of_effects = [f.name for kind in EFFECTS.values() for f in fields(kind)]

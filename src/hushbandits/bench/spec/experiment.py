@@ -1,7 +1,5 @@
 """Experiments as data: env × wrappers × agents × sweep, and the cells that they expand to."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections import Counter
@@ -180,9 +178,7 @@ class Experiment(Part):
         for parameter, values in self.sweep.items():
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
-                raise ValueError(
-                    f"sweep {parameter}={shown(list(values))} must list at least one value, and no value twice"
-                )
+                raise ValueError(f"sweep {parameter}={shown(list(values))} must list at least one value, none twice")
         for key in ("runs", "wrappers"):  # every env takes these from its constructor
             if key in self.env.params or f"env.{key}" in self.sweep:
                 raise ValueError(f"'env.{key}' is not a parameter of the env; set {key} = … in the experiment")
@@ -276,7 +272,7 @@ class Experiment(Part):
 
     # -- variations -------------------------------------------------------------------------------------------
 
-    def overriding(self, changes: Params) -> Experiment:
+    def overriding(self, changes: Params) -> "Experiment":
         """Return a copy of the experiment with the values in `changes`.
 
         Parameters
@@ -297,11 +293,11 @@ class Experiment(Part):
         varied = self.varied or bool(point or anew)
         return replace(self, **own, env=env, agents=agents, wrappers=wrappers, sweep=sweep, varied=varied)
 
-    def quickly(self) -> Experiment:
+    def quickly(self) -> "Experiment":
         """Return the version for ``--quick``: with the overrides in `quick` or, without overrides, at most 5 runs."""
         return self.overriding(self.quick or {"runs": min(self.runs, 5)})
 
-    def joined_by(self, agents: Iterable[Component | str]) -> Experiment:
+    def joined_by(self, agents: Iterable[Component | str]) -> "Experiment":
         """Return a copy of the experiment with `agents` added."""
         return replace(self, agents=(*self.agents, *Component.several("agents", tuple(agents))))
 

@@ -200,9 +200,7 @@ class Component(Part):
         """Return a copy with `params` added; raise ``ValueError`` if a parameter has the name of a field."""
         for key in params:
             if key in ("type", "label", "on"):  # a TOML file has these fields in the same table
-                raise ValueError(
-                    f"{self.name}.{key} is a field, not a parameter: declare another component with {key} = …"
-                )
+                raise ValueError(f"{self.name}.{key} is a field, not a parameter: declare a component with {key} = …")
         made = copy(self)
         object.__setattr__(made, "params", {**self.params, **thaw(plain(params))})
         return made

@@ -3,8 +3,6 @@
 A parameter that is missing here appears under its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType

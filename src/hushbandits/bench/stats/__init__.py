@@ -5,8 +5,6 @@ SciPy is imported where it is called, since the import takes half a second.  A f
 well says why.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ No interval of a mean is valid for all laws (Bahadur & Savage 1956): a mode that
 leaves no trace.  `fewest_runs` sets how rare a mode may be.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ Runs that share seeds are compared in pairs (common random numbers), whatever el
 other seeds are independent.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence

@@ -8,8 +8,6 @@ lies in the region at each of its P points.  It does not hold if at one point th
 lies outside.  See `ALPHA` for the error probability.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The coordinator of private exploration, which counts votes and publishes the global set of arms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

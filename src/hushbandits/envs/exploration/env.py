@@ -3,8 +3,6 @@
 Source: Rio et al. 2023; Féraud et al. 2019.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter

@@ -6,8 +6,6 @@ its accuracy.  Both proofs bound the accuracy from below, but privacy needs a bo
 may thus exceed the claimed bound, and does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.core import Array, jit
@@ -66,30 +64,3 @@ def named_rows(ballots, good, weights):
             if not weights[m] > 0:
                 named[r, m] = 0.0
     return named, most
-
-
-def watch(ballots: Array, good: Array, c: int, rng: np.random.Generator, groups: int = 64) -> tuple[Array, Array]:
-    """Return `naming_accuracy` averaged over random groups of c agents, and for the c agents with the most votes.
-
-    Parameters
-    ----------
-    ballots : (R, N, K) bool
-    good : (R, K) bool
-    c : int
-        How many of the N agents are watched.
-    rng : Generator
-        Draws the random groups.
-    groups : int
-        How many of them per run.
-
-    Returns
-    -------
-    mean, most : (R,) float
-        The accuracy over random groups, and of the c agents with the most votes.
-    """
-    runs, n, _ = ballots.shape
-    picked = rng.permuted(np.tile(np.arange(n), (groups, 1)), axis=1)[:, :c]
-    mean = naming_accuracy(ballots[:, picked], good[:, None]).mean(1)
-    order = np.argsort(-ballots.sum(-1), axis=1, kind="stable")[:, :c]
-    most = naming_accuracy(ballots[np.arange(runs)[:, None], order], good)
-    return mean, most

@@ -1,7 +1,5 @@
 """Votes for the coordinator: operations of wrappers on votes, and windows that sum the votes of several agents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Problems of private exploration: arms, activation probabilities of the agents, and vote thresholds."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -131,9 +129,7 @@ def agent_weights(distribution: str | Sequence[float], n_agents: int) -> Array:
     else:
         weights = reals("agent_distribution", distribution)
         if weights.shape != (n_agents,):
-            raise ValueError(
-                f"agent_distribution must list n_agents={n_agents} weights, not an array of shape {weights.shape}"
-            )
+            raise ValueError(f"agent_distribution must be n_agents={n_agents} weights, not of shape {weights.shape}")
         if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
             raise ValueError("agent_distribution must be finite weights ≥ 0 that are not all 0")
     return weights / weights.sum()

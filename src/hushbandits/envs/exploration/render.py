@@ -1,7 +1,5 @@
 """Pictures of the vote: the global set, the votes per arm, and the votes of each agent."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +32,7 @@ class VotePicture(Picture):
             f"agent_{core.upcoming[0]} acts next; {act}" if core.running[0] else act,
         ]
 
-    def draw(self, figure: Figure) -> None:
+    def draw(self, figure: "Figure") -> None:
         core: World = self.core
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
         left.imshow(self._cast().swapaxes(0, 1), aspect="auto", interpolation="nearest")

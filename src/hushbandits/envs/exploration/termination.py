@@ -1,7 +1,5 @@
 """Checks that are made before a run: whether votes can decide the run, and whether the run ends."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 
@@ -52,9 +50,7 @@ def check_end(env: World) -> None:
     everyone, voters = env.termination_by == "everyone", _voters(env)
     mute = everyone or env.votes_needed > voters
     if env.horizon is None and env.termination == "coordinator" and env.inactive_agents == "keep" and mute:
-        why = (
-            "termination_by='everyone'" if everyone else f"{env.votes_needed} votes needed of {voters} agents that act"
-        )
+        why = "termination_by='everyone'" if everyone else f"{env.votes_needed} votes needed, {voters} agents act"
         raise ValueError(f"no vote removes an arm ({why}) and no agent leaves (inactive_agents='keep'): {_HORIZON}")
 
 

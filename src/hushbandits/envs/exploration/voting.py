@@ -5,8 +5,6 @@ knows all wrappers, it can also play whole runs in one compiled loop.  The loop 
 same order, so the results are identical to the bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -188,13 +186,9 @@ class VotingTeam(Team):
         """Raise ``ValueError`` if `env` lacks what the routine needs: resets, several arms, or rewards in [0, 1]."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
-            raise ValueError(
-                f"{self.name} resets the vote, but this env allows no resets: make the env with allow_vote_resets=True"
-            )
+            raise ValueError(f"{self.name} resets the vote, but this env has allow_vote_resets=False")
         if routine.several and env.one_arm_per_step:
-            raise ValueError(
-                f"{self.name} pulls several arms per activation, but this env allows one (one_arm_per_step=True)"
-            )
+            raise ValueError(f"{self.name} pulls several arms per activation, but this env has one_arm_per_step=True")
         if routine.unit_interval:
             check_unit_rewards(self.name, env)
 

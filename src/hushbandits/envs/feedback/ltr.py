@@ -1,7 +1,5 @@
 """Privatized feedback on a learning-to-rank file: arms are clusters of rows, rewards are scaled relevance labels."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

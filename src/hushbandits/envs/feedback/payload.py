@@ -1,7 +1,5 @@
 """Messages from blocks of users to a server, and the operations by which wrappers change, shuffle and sum them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import ClassVar, Self
 
@@ -20,9 +18,7 @@ _CODE = Field(dtype="i8")
 def one_by_one(name: str, protocol: str | None, env: World) -> None:
     """Raise ``ValueError`` if wrapper `name` runs a `protocol`, but `env` does not simulate individual users."""
     if protocol is not None and getattr(env, "simulate_users", "individual") != "individual":
-        raise ValueError(
-            f'{name} with protocol={protocol!r} needs individual users: give the env simulate_users="individual"'
-        )
+        raise ValueError(f'{name} with protocol={protocol!r} needs individual users: set simulate_users="individual"')
 
 
 class ShuffledUsers(Channel):

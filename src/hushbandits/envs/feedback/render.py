@@ -1,7 +1,5 @@
 """Pictures of the feedback setting: users per arm and their decoded mean rewards."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +31,7 @@ class BlockPicture(Picture):
             f"decoded means{many} {found or 'none yet'}, best arm {self.best}",
         ]
 
-    def draw(self, figure: Figure) -> None:
+    def draw(self, figure: "Figure") -> None:
         core: World = self.core
         left, right = figure.subplots(1, 2, sharey=True)
         users, mean = self._decoded()

@@ -4,8 +4,6 @@ Its cost is the number of edges within γ − 1 hops of each agent, and its memo
 agents on a cycle with γ = 2 take milliseconds, while the distances of all pairs take 800 MB.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +62,7 @@ class Near(NamedTuple):
     hops: Array  # (M, S) int32
     degree: Array  # (M,)
 
-    def padded(self, width: int) -> Near:
+    def padded(self, width: int) -> "Near":
         """Return a copy with `width` slots per agent."""
         more = ((0, 0), (0, width - self.sender.shape[1]))
         return Near(np.pad(self.sender, more, constant_values=-1), np.pad(self.hops, more), self.degree)

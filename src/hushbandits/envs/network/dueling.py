@@ -1,7 +1,5 @@
 """Dueling bandits on a graph: an action is a pair of arms, and its reward is 1 if the first arm wins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -25,9 +23,7 @@ def condorcet_winner(preferences: Array) -> int:
     others = ~np.eye(len(preferences), dtype=bool)
     winners = np.flatnonzero(((preferences > 0.5) | ~others).all(1))
     if not winners.size:
-        raise ValueError(
-            "preferences have no Condorcet winner: no arm wins against every other arm with probability above ½"
-        )
+        raise ValueError("preferences have no Condorcet winner: no arm is above ½ against every other arm")
     return int(winners[0])
 
 

@@ -1,7 +1,5 @@
 """Cooperation over a delayed graph (Dubey & Pentland 2020; Howson, Filippi & Pike-Burke 2024)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar
@@ -117,10 +115,7 @@ class CoopNetwork(Rounds):
         n_agents = count("n_agents", n_agents, 1)
         self.edge_probability = real("edge_probability", edge_probability, 0, 1, closed="high")
         if isinstance(max_hops, str):
-            if max_hops not in SHARES_OF_DIAMETER:
-                raise ValueError(
-                    f"max_hops={max_hops!r} must be an integer ≥ 0, None, or one of {', '.join(SHARES_OF_DIAMETER)}"
-                )
+            choice("max_hops", max_hops, SHARES_OF_DIAMETER)
         elif max_hops is not None:
             count("max_hops", max_hops, 0)
         self.max_hops = max_hops

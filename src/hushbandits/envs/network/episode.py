@@ -5,8 +5,6 @@ one loop.  An episode has no state of its own: it reads the env's random stream,
 arrays.  Phases and episodes may thus alternate at any round.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar

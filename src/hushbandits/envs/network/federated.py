@@ -1,7 +1,5 @@
 """Federated bandits, in which clients have different means and regret is measured by a global model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,9 +71,7 @@ class ClientArms(Arms):
         self._shape = agents, self.n_arms
         self._seats = np.arange(agents)
         if type(self.law).mean is not Law.mean:
-            raise ValueError(
-                f"rewards={shown(rewards)} must be a law whose location is the mean, because means differ per agent"
-            )
+            raise ValueError(f"rewards={shown(rewards)} must be a law with its mean as location: agents' means differ")
         low, high = self.law.locations
         if self.spread and high < WIDEST:
             raise ValueError(
@@ -192,9 +188,7 @@ class FederatedNetwork(CoopNetwork):
     ):
         for name in ("drift", "n_change_points"):
             if name in rest:
-                raise TypeError(
-                    f"{name}={shown(rest[name])} is not a parameter of a federated network, whose arms never change"
-                )
+                raise TypeError(f"{name}={shown(rest[name])} is no parameter of a federated network: no arm moves")
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, means=means, rewards=rewards, graph=graph, permute_arms=permute_arms,
             **rest,

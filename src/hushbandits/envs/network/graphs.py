@@ -4,8 +4,6 @@ Clique number, clique cover number and independence number are NP-hard: their fu
 on small graphs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ The reductions are compiled and visit the senders in index order, so a sum never
 once per hop distance and add it to all receivers there, so that no addition waits for the previous one.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Sequence
@@ -151,7 +149,7 @@ class Mail(NamedTuple):
     shell: Array
 
     @classmethod
-    def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> Mail:
+    def of(cls, ring: Ring, slots: Slots, fields: tuple[str, ...]) -> "Mail":
         """Return the arrays of `fields` in the ring, and the arrays of the slots."""
         values = tuple(map(ring.values.__getitem__, fields))
         return cls(values, ring.sent, ring.held, slots.sender, slots.delay, slots.degree, slots.shell)
@@ -181,7 +179,7 @@ class SlotInbox(Inbox):
         """The names of the fields that can be read."""
         return self._fields
 
-    def _hide_senders(self, order: Callable[[], Array]) -> SlotInbox:
+    def _hide_senders(self, order: Callable[[], Array]) -> "SlotInbox":
         """Return a copy without the field ``sender``, with slots in the order ``(R, M, S)`` that `order` returns."""
         inbox = copy.copy(self)
         inbox._fields = tuple(f for f in self._fields if f != "sender")
@@ -193,9 +191,7 @@ class SlotInbox(Inbox):
             if field not in self._fields:
                 raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._fields)}")
         if self._round != (now := self._ring.t):
-            raise RuntimeError(
-                f"this inbox is of round {self._round}, but the env is in round {now}: read each inbox in its round"
-            )
+            raise RuntimeError(f"an inbox of round {self._round} is read in round {now}: read each inbox in its round")
 
     def _needs_event(self, field: str) -> None:
         self._needs("sender", field)

@@ -6,8 +6,6 @@ the result equals `hushbandits.envs.network.inbox` at a much higher cost: M time
 post in flight.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -78,7 +76,7 @@ class LossyTransport:
             array[rows] = 0
         set_rows(self, rows, _rngs=rng.generators(EDGES))
 
-    def carry(self, message: Payload) -> LossyInbox:
+    def carry(self, message: Payload) -> "LossyInbox":
         """Add a round's posts, forward by one hop every copy that is due, and return the inbox."""
         ring, runs = self.ring, len(self.transmissions)
         ring.post(message)

@@ -1,7 +1,5 @@
 """Reports that travel over a graph, and channels that shuffle or sum the messages of each receiver."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -113,9 +111,7 @@ class SealedTallies(Channel):
         least = self._by.min_cohort
         if (degree < least).any():
             m = int(np.argwhere(degree < least)[0][1])
-            raise ValueError(
-                f"min_cohort={least} is too large for agent {m}, which only {int(degree[:, m].min())} agents reach"
-            )
+            raise ValueError(f"min_cohort={least} is too large for agent {m}: only {degree[:, m].min()} reach it")
 
     def send(self, message: Payload, env: World) -> Payload:
         """Encode each report as two vectors over the arms, which are 0 except at the pulled arm.

@@ -4,8 +4,6 @@ Distances are symmetric, so an agent's slots are its receivers as well.  Sums ru
 read a post once per hop distance.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.core import lean

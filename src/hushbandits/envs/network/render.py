@@ -1,7 +1,5 @@
 """Pictures of a network: the agents' arms, Byzantine agents, and the reports of the last round on each edge."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -69,7 +67,7 @@ class GraphPicture(Picture):
             f"regret per agent {regret.mean():.1f}, most agent_{regret.argmax()}",
         ]
 
-    def draw(self, figure: Figure) -> None:
+    def draw(self, figure: "Figure") -> None:
         core: World = self.core
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
         bad, shades = byzantine(core), colours(core)
@@ -88,7 +86,7 @@ class GraphPicture(Picture):
             f"★ the best {noun}",
         )
 
-    def _graph(self, axes: Axes, bad: Array, shades: list[tuple[float, ...]]) -> str:
+    def _graph(self, axes: "Axes", bad: Array, shades: list[tuple[float, ...]]) -> str:
         """Draw the graph; return the caption of the dots that show messages on edges, ``""`` without dots."""
         from matplotlib.collections import LineCollection
 

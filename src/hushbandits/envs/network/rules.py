@@ -1,7 +1,5 @@
 """Compiled rules of network agents, and loops of these rules for single phases or blocks of rounds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

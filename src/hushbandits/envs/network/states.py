@@ -5,8 +5,6 @@ add each change when it arrives.  The sums are identical to the bit if counts, a
 that doubles hold exactly (`PrivateMeans`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -37,7 +35,7 @@ class Changes(NamedTuple):
     step: Array  # (depth, R, M, 2) the difference
 
     @classmethod
-    def of(cls, ring: Ring, slots: Slots, n_arms: int, published: Mapping[str, Array]) -> Changes:
+    def of(cls, ring: Ring, slots: Slots, n_arms: int, published: Mapping[str, Array]) -> "Changes":
         """Return the sums and changes after the last round; `published` contains each agent's own state."""
         inbox = SlotInbox(ring, slots, n_arms)
         heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)

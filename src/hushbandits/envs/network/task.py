@@ -1,7 +1,5 @@
 """Cooperation over a graph as a reinforcement-learning task."""
 
-from __future__ import annotations
-
 from hushbandits.envs.network.render import GraphPicture
 from hushbandits.envs.rounds.task import ArmTask
 

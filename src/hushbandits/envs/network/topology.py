@@ -3,8 +3,6 @@
 Properties of all pairs of agents are computed on demand; the slots of a sparse graph do not need them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 

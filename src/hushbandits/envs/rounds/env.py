@@ -4,8 +4,6 @@ In `Rounds` every agent receives all messages at the end of a round.  It is the 
 is a subclass that overrides what differs: the arms' locations, the rewards or the transport of messages.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from operator import attrgetter

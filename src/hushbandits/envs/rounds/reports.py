@@ -1,7 +1,5 @@
 """Payload of one report per agent and round, and the operations of wrappers on reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Reinforcement-learning task of envs in which every agent pulls one arm per round."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any
@@ -218,9 +216,7 @@ def extra_space(name: str, field: Field) -> Space:
         return spaces.MultiBinary(field.shape) if field.shape else spaces.Discrete(2)
     if np.dtype(field.dtype).kind == "f":
         return spaces.Box(-1.0, 1.0, field.shape, np.dtype(field.dtype))
-    raise ValueError(
-        f"extra_fields={name!r} has dtype {field.dtype!r}, but learners send only bits ('?') or floats ('f4')"
-    )
+    raise ValueError(f"extra_fields={name!r} has dtype {field.dtype!r}, but learners send bits ('?') or floats ('f4')")
 
 
 @jit
