@@ -171,12 +171,10 @@ class LinearTeam(Team):
 
     def _block(self, env: Linear, rounds: int) -> None:
         env._phase = "broken"  # until the rounds are over
-        t, (x, who, u) = int(env._t[0]), env.ahead(rounds)
+        t, (x, features, who, u) = int(env._t[0]), env.ahead(rounds)
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
         pay = Payment(shifted(env.law, u), env.theta, env._regret, type(env.law) is Bernoulli, low, high)
-        loops(type(self).trigger).rounds(
-            self.state, env.arrays, x, env.contexts.seen(x), who, pay, t, self.server == "synchronize"
-        )
+        loops(type(self).trigger).rounds(self.state, env.arrays, x, features, who, pay, t, self.server == "synchronize")
         env.passed(rounds)
 
 
@@ -220,8 +218,8 @@ def loops(trigger: Callable[..., bool]) -> Loops:
     @jit
     def rounds(state, arrays, x, features, who, payment, t, together):  # type: ignore[no-untyped-def]
         sent, to = np.empty(who.shape[2], np.bool_), np.empty(state.base.shape[1], np.bool_)
-        for i in range(len(x)):
-            for r in range(who.shape[1]):
+        for r in range(who.shape[1]):  # run by run: the state of one stays in the caches
+            for i in range(len(x)):
                 asked = False
                 for a in range(who.shape[2]):
                     m, seen = who[i, r, a], features[i, r, a]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from hushbandits.core import Array, Streams, count, jit, reals, shown
+from hushbandits.core import Array, Streams, count, jit, lean, reals, shown
 from hushbandits.core.random.names import POOL, THETA
 
 _TINY = 2.0**-54  # keeps the quantile of u = 0 finite
@@ -100,8 +100,8 @@ class SpherePlusOne(ContextLaw):
 
     def draw(self, u: Array, pool: Array, x: Array) -> None:
         d = x.shape[3]
-        x[..., :-1] = unit(normal(u).reshape(*x.shape[:3], d - 1))
         x[:, :, :d, :-1] = np.eye(d, d - 1)
+        x[:, :, d:, :-1] = unit(normal(u.reshape(*x.shape[:3], d - 1)[:, :, d:]))
         x[..., -1] = 1.0
 
     def seen(self, x: Array) -> Array:
@@ -227,8 +227,23 @@ def normal(u: Array) -> Array:
 
 def unit(x: Array) -> Array:
     """Return the vectors `x` divided by their norms."""
-    scaled: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return scaled
+    d = x.shape[-1]
+    if d >= 8:  # from there on, NumPy adds up squares in eight parts
+        return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
+    out = np.empty(x.shape)
+    _scale(x.reshape(-1, d), out.reshape(-1, d))
+    return out
+
+
+@lean
+def _scale(x, out):  # type: ignore[no-untyped-def]
+    for n in range(len(x)):
+        square = 0.0
+        for i in range(x.shape[1]):
+            square += x[n, i] * x[n, i]
+        norm = math.sqrt(square)
+        for i in range(x.shape[1]):
+            out[n, i] = x[n, i] / norm
 
 
 @jit

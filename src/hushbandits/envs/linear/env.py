@@ -101,6 +101,8 @@ class Linear(Env):
     horizon: int
     #: (R, d)
     theta: Array
+    #: (R, A, K, d) what the active agents see.
+    features: Array
     _x: Array
     _who: Array
     _regret: Array
@@ -168,6 +170,7 @@ class Linear(Env):
         x, who = self._drawn(contexts.rows(1), pool)[0], self._turned(turns.rows(1)[0])
         set_rows(
             self, rows, theta=theta, _pool=pool, _contexts=contexts, _turns=turns, _x=x, _who=who,
+            features=self.contexts.seen(x),
             _uniforms=rng.reader((self._acting,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
             _regret=np.zeros((n, m)),
         )  # fmt: skip
@@ -192,11 +195,6 @@ class Linear(Env):
             return (turn[..., None] * self.n_agents).astype(np.int64)
         shares = np.cumsum(1.0 / np.arange(1, self.n_agents + 1))
         return np.searchsorted(shares, turn[..., None] * shares[-1], side="right")
-
-    @property
-    def features(self) -> Array:
-        """Features that the active agents see, ``(R, A, K, d)``."""
-        return self.contexts.seen(self._x)
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
@@ -226,6 +224,7 @@ class Linear(Env):
         self._t = self._t + self._live
         self._live = self._t < self.horizon
         self._x, self._who = self._drawn(self._contexts.next()[None], self._pool)[0], self._turned(self._turns.next())
+        self.features = self.contexts.seen(self._x)
         return inbox
 
     # -- blocks of rounds in compiled code -------------------------------------------------------------------
@@ -236,12 +235,12 @@ class Linear(Env):
         slow = server.rule == "flood" or server.up_delay + server.down_delay
         return not (self.wrappers or hooked or slow) and self._phase == "pull" and bool((self._t == self._t[0]).all())
 
-    def ahead(self, rounds: int) -> tuple[Array, Array, Array]:
-        """Return features ``(rounds, R, A, K, d)``, acting agents and uniform samples of rewards of the next rounds."""
+    def ahead(self, rounds: int) -> tuple[Array, Array, Array, Array]:
+        """Return what the next rounds draw: features ``(rounds, R, A, K, d)``, and as agents see them; who acts; u."""
         x, turn = self._drawn(self._contexts.rows(rounds), self._pool, self._x), self._turns.rows(rounds)
-        who = np.concatenate([self._who[None], self._turned(turn)])
-        self._x, self._who = x[-1], who[-1]
-        return x[:-1], who[:-1], self._uniforms.rows(rounds)
+        who, seen = np.concatenate([self._who[None], self._turned(turn)]), self.contexts.seen(x)
+        self._x, self.features, self._who = x[-1], seen[-1], who[-1]
+        return x[:-1], seen[:-1], who[:-1], self._uniforms.rows(rounds)
 
     @property
     def arrays(self) -> ServerArrays:
