@@ -82,6 +82,8 @@ class LinearTeam(Team):
     server: str = "broadcast"
     #: Compiled rule ``(t, since, grown, threshold)`` → whether an agent uploads at the end of round t = 1, 2, ….
     trigger: ClassVar[Callable[..., bool]] = grows
+    #: Whether all agents upload if one asks for it.
+    together: ClassVar[bool] = False
     #: Whether an agent plays by its last download alone.
     lags: ClassVar[bool] = False
     unsent: Unsent
@@ -133,7 +135,7 @@ class LinearTeam(Team):
 
     def upload(self, who: Array, sent: Array) -> Message:
         """Return the message of the agents `who`, which empties the sums of those with `sent`."""
-        if self.server == "synchronize":
+        if self.together:
             sent = np.repeat(sent.any(1, keepdims=True), sent.shape[1], 1)
         r, a = sent.nonzero()
         self.base[r, who[r, a]] = self.data.volume[r, who[r, a]]
@@ -174,8 +176,8 @@ class LinearTeam(Team):
         t, (x, features, who, u) = int(env._t[0]), env.ahead(rounds)
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
         pay = Payment(shifted(env.law, u), env.theta, env._regret, type(env.law) is Bernoulli, low, high)
-        loops(type(self).trigger).rounds(self.state, env.arrays, x, features, who, pay, t, self.server == "synchronize")
-        env.passed(rounds)
+        loops(type(self).trigger).rounds(self.state, env._server.arrays, x, features, who, pay, t, self.together)
+        env._passed(rounds)
 
 
 _BLOCK = 1 << 13  # features per run that are drawn ahead
@@ -244,8 +246,8 @@ def loops(trigger: Callable[..., bool]) -> Loops:
 @jit
 def _exchange(state, arrays, r, who, sent, to, t):  # type: ignore[no-untyped-def]
     """Play the second phase of run r: uploads, the server's answer, and downloads."""
-    arrays.counts[0, r] += sent.sum()
-    serve_run(arrays, r, who, sent, who, state.gram[r], state.moment[r], state.pulls[r], to)
+    arrays.counts[r, 0] += sent.sum()
+    serve_run(arrays, r, who, sent, state.gram[r][who], state.moment[r][who], state.pulls[r][who], to)
     for a in range(who.size):
         if sent[a]:
             m = who[a]

@@ -144,7 +144,8 @@ class Unsent:
 
 def picked(features: Array, arm: Array) -> Array:
     """Return the features of the arms `arm` ``(R, A)``, ``(R, A, d)``."""
-    chosen: Array = np.take_along_axis(features, arm[:, :, None, None], 2)[:, :, 0]
+    runs, agents = arm.shape
+    chosen: Array = features[np.arange(runs)[:, None], np.arange(agents), arm]
     return chosen
 
 
