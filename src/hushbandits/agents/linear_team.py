@@ -16,7 +16,7 @@ import numpy as np
 from hushbandits.core import Array, Bernoulli, Inbox, Message, Requirements, Streams, Team, World, jit, real
 from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.env import Linear, pay
-from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
+from hushbandits.envs.linear.server import FIELDS, Server, ServerInbox, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
 from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, picked, radius_of, refresh, sum_up
 
@@ -172,6 +172,7 @@ class LinearTeam(Team):
         return plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)
 
     def _block(self, env: Linear, rounds: int) -> None:
+        assert isinstance(env._server, Server)
         env._phase = "broken"  # until the rounds are over
         t, (x, features, who, u) = int(env._t[0]), env.ahead(rounds)
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))

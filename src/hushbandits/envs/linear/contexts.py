@@ -84,7 +84,7 @@ class SpherePlusOne(ContextLaw):
     is 1 where all others have √2, does not fit the agents' model.
     """
 
-    means = (0.0, 1.0)  # type: ignore[assignment]
+    means = (0.0, 1.0)
 
     def check(self, n_arms: int, n_features: int) -> None:
         """Raise ``ValueError`` unless d ≥ 2 and there are d arms or more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import networkx as nx
@@ -100,6 +101,8 @@ class Linear(FixedHorizon):
     theta: Array
     #: (R, A, K, d) what the active agents see.
     features: Array
+    _x: Array
+    _who: Array
     _contexts: Uniforms
     _turns: Uniforms
     _uniforms: Uniforms
@@ -220,10 +223,7 @@ class Linear(FixedHorizon):
         self._x, self.features, self._who = x[-1], seen[-1], who[-1]
         return x[:-1], seen[:-1], who[:-1], self._uniforms.rows(rounds)
 
-    @property
-    def pending(self) -> Array:
-        """Return which agents wait for an answer of the server, ``(R, M)``."""
-        return self._server.pending
+    pending = property(attrgetter("_server.pending"), doc="``(R, M)`` bool: agents that wait for the server's answer.")
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``messages``, ``uploads``, ``downloads``, ``numbers``, ``syncs``, and ``agent_regret``."""

@@ -29,10 +29,14 @@ class SealedUploads(Channel):
         self._modulus = 2 * n * math.ceil(by.quantization_levels * by.bound) + 1
         by.room(n, n * self._modulus)
 
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        """Do nothing: a sum needs no state."""
+
     def send(self, message: Payload, env: World) -> Payload:
         """Sum the uploads of each run; those of fewer than `min_cohort` agents are lost."""
         by, m, sent = self._by, self._modulus, message["sent"].copy()
-        values = np.concatenate([np.reshape(message[name], (*sent.shape, -1)) for name in FIELDS], 2).astype(float)
+        parts = [np.reshape(message[name], (*sent.shape, -1)) for name in FIELDS]
+        values = np.concatenate(parts, 2).astype(float)
         largest = float(np.abs(values[sent]).max(initial=0.0))
         if not largest <= by.bound:
             raise ValueError(f"{by.name}: an upload holds {largest:.4g}, but must be at most bound={by.bound:g}")
@@ -49,10 +53,9 @@ class SealedUploads(Channel):
             if left.any():
                 sent[r, agents[left]] = True
                 totals[r, agents[left][0]] = np.where(total > m // 2, total - m, total) / by.quantization_levels
-        ends = np.cumsum([math.prod(message[name].shape[2:]) for name in FIELDS])[:-1]
-        parts = dict(zip(FIELDS, np.split(totals, ends, 2), strict=True))
-        found = {name: x.reshape(message[name].shape).astype(message[name].dtype) for name, x in parts.items()}
-        return message.with_fields(sent=sent, **found)
+        for name, x in zip(FIELDS, np.split(totals, np.cumsum([x.shape[2] for x in parts])[:-1], 2), strict=True):
+            message = message.with_fields(**{name: x.reshape(message[name].shape).astype(message[name].dtype)})
+        return message.with_fields(sent=sent)
 
 
 class ShuffledUploads(Channel):

@@ -137,7 +137,8 @@ class Server(Sums):
     def arrays(self) -> ServerArrays:
         """Return the arrays for compiled code."""
         rule = [*RULES].index(self.rule)
-        return ServerArrays(*self.sums.values(), self.known, self.volume, self.counts, rule, self.growth, self.ridge)
+        rest = {"known": self.known, "volume": self.volume, "counts": self.counts}
+        return ServerArrays(**self.sums, **rest, rule=rule, growth=self.growth, ridge=self.ridge)
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
@@ -148,7 +149,7 @@ class Server(Sums):
         self._up.post({**message, "who": who})
         came = self._up.past(self.up_delay)
         _serve(self.arrays, came["sent"], came["who"], *(came[name] for name in FIELDS), to)
-        self._down.post({**self.sums, "to": to[:, None], "sent": to.any(1, keepdims=True)})
+        self._down.post({**self.sums, "to": to[:, None], "sent": np.asarray(to.any(1, keepdims=True))})
         sums = self._down.past(self.down_delay)
         to = sums.pop("to")[:, 0].copy()
         self.pending &= ~to
