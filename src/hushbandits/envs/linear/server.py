@@ -37,8 +37,7 @@ class ServerInbox(Inbox):
     fields = FIELDS
 
     def __init__(self, sums: Mapping[str, Array], to: Array):
-        self._to = to
-        self._sums = {name: np.broadcast_to(x, (*to.shape, *x.shape[2:])) for name, x in sums.items()}
+        self._sums, self._to = sums, to
 
     @property
     def arrived(self) -> Array:
@@ -55,7 +54,9 @@ class ServerInbox(Inbox):
 
     def arrivals(self, field: str) -> Array:
         """Return the values that arrived, ``(n, …)``, in the order of ``arrived[..., 0].nonzero()``."""
-        return self._sums[field][self._to]
+        r, m = self._to.nonzero()
+        value = self._sums[field]
+        return value[r, m if value.shape[1] > 1 else 0]
 
 
 class ServerArrays(NamedTuple):
@@ -142,17 +143,18 @@ class Server(Sums):
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
-        to = np.zeros_like(self.pending)
+        to, sums, came = np.zeros_like(self.pending), self.sums, {**message, "who": who}
         self.counts[:, 0] += message["sent"].sum(1)
         if self.slow:
             self.pending[np.arange(len(who))[:, None], who] |= message["sent"]
-        self._up.post({**message, "who": who})
-        came = self._up.past(self.up_delay)
+            self._up.post(came)
+            came = self._up.past(self.up_delay)
         _serve(self.arrays, came["sent"], came["who"], *(came[name] for name in FIELDS), to)
-        self._down.post({**self.sums, "to": to[:, None], "sent": np.asarray(to.any(1, keepdims=True))})
-        sums = self._down.past(self.down_delay)
-        to = sums.pop("to")[:, 0].copy()
-        self.pending &= ~to
+        if self.slow:
+            self._down.post({**sums, "to": to[:, None], "sent": np.asarray(to.any(1, keepdims=True))})
+            sums = self._down.past(self.down_delay)
+            to = sums.pop("to")[:, 0].copy()
+            self.pending &= ~to
         return ServerInbox(sums, to)
 
 
@@ -232,5 +234,5 @@ class Flood(Sums):
 
 
 def _only(there: Array, value: Array) -> Array:
-    """Return `value` ``(R, M, …)`` for the agents that are `there` ``(R, M)``, and zeros for all others."""
+    """Return `value` ``(R, 1 or M, …)`` for the agents that are `there` ``(R, M)``, and zeros for all others."""
     return np.where(there.reshape(*there.shape, *(1,) * (value.ndim - 2)), value, np.zeros((), value.dtype))
