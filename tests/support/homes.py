@@ -231,7 +231,7 @@ HOMES = {agent: registered(agent) for agent in hb.list_agents()} | {
         "FedLinear-All-v0", "Batch-LinUCB", LINEAR, {"batch": 5}, (Loss(0.2), SecAgg(bound=9.0)),
     ),
     "linear, late": Home(
-        "FedLinear-All-v0", "DisLinUCB", {**LINEAR, "up_delay": 2, "down_delay": 1}, {"threshold": 0.5}
+        "FedLinear-All-v0", "DisLinUCB", {**LINEAR, "up_delay": 2, "down_delay": 1}, {"threshold": 0.5}, (Huber(0.3),)
     ),
     "linear, coins": Home(
         "FedLinear-All-v0", "FedLinUCB", {**LINEAR, "contexts": "sphere+1", "rewards": "bernoulli"}, {"alpha": 0.1}

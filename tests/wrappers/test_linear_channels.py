@@ -84,10 +84,29 @@ def test_a_tree_stands_before_all_of_them():
         play(TreeGaussian(batch=5), SecAgg(), agent="Private-FedLinUCB")
 
 
+def test_huber_replaces_rewards_of_pulls_in_what_is_uploaded(tmp_path, monkeypatch):
+    """All features are 1, so a moment is a sum of rewards; a reward replaced twice, late or in no sum is refuted."""
+    monkeypatch.chdir(tmp_path)
+    np.save("one.npy", np.ones((4, 1)))
+    given = {"contexts": "one.npy", "n_features": 1, "rewards": "gaussian"}
+    huber, tree = Huber(1.0, "constant", 0.25, fraction=0.5), TreeGaussian(batch=5, sigma=1e-9)
+    for agent, wrappers in (("Batch-LinUCB", [huber]), ("Private-FedLinUCB", [tree, huber])):
+        env, before, after = play(*wrappers, agent=agent, **given)
+        hit = env.wrappers[-2].byzantine
+        assert (hit.sum(1) == 3).all()
+        earned = np.array([x["moment"] for x in before]).reshape(8, -1, 5, 6).sum(1)
+        for one, other in zip(earned, after, strict=True):
+            assert np.allclose(other["moment"][..., 0], np.where(hit, 0.25 * 5, one), atol=1e-6)
+            assert np.allclose(other["gram"], 5, atol=1e-6)
+    for wrappers in ([Loss(), huber], [huber, tree]):
+        with pytest.raises(ValueError, match="replace"):
+            play(*wrappers, agent="Private-FedLinUCB")
+
+
 @pytest.mark.parametrize(
     ("wrapper", "env", "words"),
     [
-        (Huber(), {}, "replaced"),
+        (Huber(relays=True), {}, "relay"),
         (LocalLaplace(), {}, "mapped"),
         (SecAgg(), {"server": "differences"}, "differences"),
         (Shuffle(), {"server": "answer"}, "answer"),

@@ -10,7 +10,7 @@ from hushbandits.agents.linear_team import LinearTeam, never
 from hushbandits.core import Array, Inbox, Message, Streams, World, real
 from hushbandits.core.messages import Observation
 from hushbandits.core.random.names import DRAWS
-from hushbandits.envs.linear.contexts import normal
+from hushbandits.core.random.rewards import normal
 from hushbandits.estimators.ridge import Ridge, picked
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.core import Array, Bernoulli, Inbox, Message, Requirements, Streams, Team, World, jit, real
 from hushbandits.core.messages import Observation
 from hushbandits.envs.linear.env import Linear, pay
-from hushbandits.envs.linear.server import FIELDS, ServerInbox, serve_run
+from hushbandits.envs.linear.server import FIELDS, Server, ServerInbox, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
 from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, picked, radius_of, refresh, sum_up
 
@@ -80,6 +80,8 @@ class LinearTeam(Team):
     server: str = "broadcast"
     #: Compiled rule ``(t, since, grown, threshold)`` → whether an agent uploads at the end of round t = 1, 2, ….
     trigger: ClassVar[Callable[..., bool]] = grows
+    #: Whether all agents upload if one asks for it.
+    together: ClassVar[bool] = False
     #: Whether an agent plays by its last download alone.
     lags: ClassVar[bool] = False
     unsent: Unsent
@@ -131,7 +133,7 @@ class LinearTeam(Team):
 
     def upload(self, who: Array, sent: Array) -> Message:
         """Return the message of the agents `who`, which empties the sums of those with `sent`."""
-        if self.server == "synchronize":
+        if self.together:
             sent = np.repeat(sent.any(1, keepdims=True), sent.shape[1], 1)
         r, a = sent.nonzero()
         self.base[r, who[r, a]] = self.data.volume[r, who[r, a]]
@@ -168,14 +170,13 @@ class LinearTeam(Team):
         return plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)
 
     def _block(self, env: Linear, rounds: int) -> None:
+        assert isinstance(env._server, Server)
         env._phase = "broken"  # until the rounds are over
-        t, (x, who, u) = int(env._t[0]), env.ahead(rounds)
+        t, (x, features, who, u) = int(env._t[0]), env.ahead(rounds)
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
         pay = Payment(shifted(env.law, u), env.theta, env._regret, type(env.law) is Bernoulli, low, high)
-        loops(type(self).trigger).rounds(
-            self.state, env.arrays, x, env.contexts.seen(x), who, pay, t, self.server == "synchronize"
-        )
-        env.passed(rounds)
+        loops(type(self).trigger).rounds(self.state, env._server.arrays, x, features, who, pay, t, self.together)
+        env._passed(rounds)
 
 
 _BLOCK = 1 << 13  # features per run that are drawn ahead
@@ -218,8 +219,8 @@ def loops(trigger: Callable[..., bool]) -> Loops:
     @jit
     def rounds(state, arrays, x, features, who, payment, t, together):  # type: ignore[no-untyped-def]
         sent, to = np.empty(who.shape[2], np.bool_), np.empty(state.base.shape[1], np.bool_)
-        for i in range(len(x)):
-            for r in range(who.shape[1]):
+        for r in range(who.shape[1]):  # run by run: the state of one stays in the caches
+            for i in range(len(x)):
                 asked = False
                 for a in range(who.shape[2]):
                     m, seen = who[i, r, a], features[i, r, a]
@@ -244,8 +245,8 @@ def loops(trigger: Callable[..., bool]) -> Loops:
 @jit
 def _exchange(state, arrays, r, who, sent, to, t):  # type: ignore[no-untyped-def]
     """Play the second phase of run r: uploads, the server's answer, and downloads."""
-    arrays.counts[0, r] += sent.sum()
-    serve_run(arrays, r, who, sent, who, state.gram[r], state.moment[r], state.pulls[r], to)
+    arrays.counts[r, 0] += sent.sum()
+    serve_run(arrays, r, who, sent, state.gram[r][who], state.moment[r][who], state.pulls[r][who], to)
     for a in range(who.size):
         if sent[a]:
             m = who[a]

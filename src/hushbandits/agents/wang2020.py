@@ -75,7 +75,7 @@ class DisLinUCB(Synchronized):
     True
     """
 
-    server = "synchronize"
+    together = True
     trigger = _learned
 
     def __init__(

@@ -142,7 +142,8 @@ class Unsent:
 
 def picked(features: Array, arm: Array) -> Array:
     """Return the features of the arms `arm` ``(R, A)``, ``(R, A, d)``."""
-    chosen: Array = np.take_along_axis(features, arm[:, :, None, None], 2)[:, :, 0]
+    runs, agents = arm.shape
+    chosen: Array = features[np.arange(runs)[:, None], np.arange(agents), arm]
     return chosen
 
 
@@ -158,18 +159,21 @@ def radius_of(radius, pulls, d):  # type: ignore[no-untyped-def]
 def choose(features, inverse, theta, radius):  # type: ignore[no-untyped-def]
     """Return the arm with the largest ``x·θ̂ + radius·‖x‖`` of `features` ``(K, d)``, the first on ties."""
     arms, d = features.shape
-    image = np.empty(d)
+    x, image, mean, square = np.empty((d, arms)), np.empty(arms), np.zeros(arms), np.zeros(arms)
+    for k in range(arms):
+        for i in range(d):
+            x[i, k] = features[k, i]
+    for i in range(d):  # sums of all arms grow side by side: this form is vectorised
+        image[:] = 0.0
+        for j in range(d):
+            for k in range(arms):
+                image[k] += inverse[j, i] * x[j, k]
+        for k in range(arms):
+            mean[k] += theta[i] * x[i, k]
+            square[k] += image[k] * x[i, k]
     top, best = -np.inf, 0
     for k in range(arms):
-        image[:] = 0.0
-        for j in range(d):  # columns: this form is vectorised
-            for i in range(d):
-                image[i] += inverse[j, i] * features[k, j]
-        mean, square = 0.0, 0.0
-        for i in range(d):
-            mean += theta[i] * features[k, i]
-            square += image[i] * features[k, i]
-        index = mean + radius * math.sqrt(max(square, 0.0))
+        index = mean[k] + radius * math.sqrt(max(square[k], 0.0))
         if index > top:
             top, best = index, k
     return best

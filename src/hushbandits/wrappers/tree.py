@@ -11,14 +11,15 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hushbandits.core import Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import IDEALISED, SIMULATED, Adjacency, Guarantee, Run
+from hushbandits.core.random.rewards import normal
 from hushbandits.core.utils import Array, choice, divisor, integer, real
-from hushbandits.envs.linear.contexts import normal
 from hushbandits.privacy.tree import SCALES, frobenius, gaussian_costs, gaussian_together, sensitivity, unpacked
 
 #: The neighbours of a promise, and how it adds up.
@@ -77,6 +78,10 @@ class Tree(Wrapper):
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("gram", "moment", "pulls"), fields)
+        #: The wrappers before it.
+        self.before = [*takewhile(lambda wrapper: wrapper.name != self.name, env.wrappers)]
+        if self.own_feedback == "private" and any("replace" in wrapper.operations for wrapper in self.before):
+            raise ValueError(f"{self.name} takes rewards from the env: wrappers that replace them must stand behind it")
         #: K, the most releases of an agent, and κ, the most p-sums that hold one user.
         self.batches = int(env.horizon) // (self.batch or 1)
         self.depth = max(1, self.batches.bit_length())
@@ -138,10 +143,7 @@ class Tree(Wrapper):
         if self.batch is None:
             return "agents time their messages by exact sums (batch=None), and an exact trigger is itself a release"
         if self.own_feedback == "true":
-            return (
-                "agents see their exact rewards (own_feedback='true'): within a batch one reward steers later users' "
-                "arms, which are in the same message"
-            )
+            return "agents see their exact rewards (own_feedback='true'): one user steers later arms in its message"
         if said := [name for name in env.fields if name not in env.report]:
             return f"agents say {' and '.join(said)} themselves, and they know their users' contexts"
         if env.contexts.norm > 1 + 1e-9:

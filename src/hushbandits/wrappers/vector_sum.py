@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -68,13 +67,11 @@ class ShuffledVectorSum(Tree):
         self.coins = [least(n, *spend, g, d) for n, g in zip(self.users, self.steps, strict=True)]
         parts = zip(self.users, self.steps, self.coins, strict=True)
         self.total = math.sqrt(kappa) * max(math.sqrt(n * b * COIN * (1 - COIN)) / g for n, g, b in parts)
-        if whole:  # what released code takes for it
-            far = math.log(kappa * d * d / self.delta)
-            self.total = kappa * math.sqrt(math.log(1 / self.delta)) * far / self.epsilon
-        before = takewhile(lambda w: w.name != self.name, env.wrappers)
-        losing = [w.name for w in before if w.max_drop_fraction > 0]
+        losing = [w.name for w in self.before if w.max_drop_fraction > 0]
         self.flaw = f"{' and '.join(losing)} may lose users, and with them noise that it counts on" if losing else ""
         if whole:
+            far = math.log(kappa * d * d / self.delta)  # `total` as released code has it
+            self.total = kappa * math.sqrt(math.log(1 / self.delta)) * far / self.epsilon
             self.flaw = f"no theorem bears out budget='whole': each of {kappa} p-sums spends all of ε and δ"
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
@@ -95,16 +92,12 @@ class ShuffledVectorSum(Tree):
         for at in np.flatnonzero(m == 0).tolist():  # the sum of all agents' users stands at the first
             run, level = int(r[at]), int(k[at] & -k[at]).bit_length() - 1
             before = self._noisy[run, :level].sum(0)
-            self._noisy[run, level] = self._opened(run, level)
+            n, g, coins = self.users[level], self.steps[level], self.users[level] * self.coins[level]
+            sums = self._rounded[run, level] + self._rngs[run].binomial(coins, COIN, self.entries)
+            self._noisy[run, level] = unpacked((sums - coins * COIN) / g - n, found.shape[1])
             self._rounded[run, : level + 1] = 0
             found[at] = self._noisy[run, level] - before
         return found
-
-    def _opened(self, run: int, level: int) -> Array:
-        """Return the server's estimate of the open p-sum of a level, ``(d, d + 1)``."""
-        n, g, b, d = self.users[level], self.steps[level], self.coins[level], self._noisy.shape[2]
-        sums = self._rounded[run, level] + self._rngs[run].binomial(n * b, COIN, self.entries)
-        return unpacked((sums - n * b * COIN) / g - n, d)
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"p-sums of a tree over {self.batches:,} batches, of shuffled messages with Bin(b, ¼) noise"

@@ -118,7 +118,7 @@ class Gaussian(Unbounded):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return μ + σ Φ⁻¹(u)."""
-        return location + self.sigma * _normal(u)
+        return location + self.sigma * normal(u)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class ClippedGaussian(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return μ + σ Φ⁻¹(u), clipped to [0, 1]."""
-        return np.clip(location + self.sigma * _normal(u), 0.0, 1.0)
+        return np.clip(location + self.sigma * normal(u), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """Return ``E clip(X) = ∫₀¹ P(X > x) dx``, the mean of clipped rewards; X is the reward before clipping."""
@@ -263,7 +263,8 @@ class Stable(Unbounded):
         return location + self.scale * stable_quantile(u, self.alpha)
 
 
-def _normal(u: Array) -> Array:
+def normal(u: Array) -> Array:
+    """Return standard normal samples, given uniform samples `u`."""
     quantile: Array = scipy.special.ndtri(np.maximum(u, _TINY))
     return quantile
 

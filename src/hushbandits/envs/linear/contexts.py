@@ -7,16 +7,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
-import scipy
 
-from hushbandits.core import Array, Streams, count, jit, reals, shown
+from hushbandits.core import Array, Streams, count, jit, lean, reals, shown
 from hushbandits.core.random.names import POOL, THETA
-
-_TINY = 2.0**-54  # keeps the quantile of u = 0 finite
+from hushbandits.core.random.rewards import normal
 
 
 class ContextLaw(ABC):
@@ -26,14 +24,17 @@ class ContextLaw(ABC):
 
     Attributes
     ----------
-    means : (float, float)
-        The range of mean rewards.
     norm : float
         The largest norm of features that agents see.
+    means : (float, float)
+        The range of mean rewards.
     """
 
-    means: tuple[float, float] = (-1.0, 1.0)
     norm: float = 1.0
+
+    @property
+    def means(self) -> tuple[float, float]:
+        return -self.norm, self.norm
 
     def check(self, n_arms: int, n_features: int) -> None:  # noqa: B027
         """Raise ``ValueError`` if the law has no contexts of `n_arms` arms in R^`n_features`."""
@@ -100,8 +101,8 @@ class SpherePlusOne(ContextLaw):
 
     def draw(self, u: Array, pool: Array, x: Array) -> None:
         d = x.shape[3]
-        x[..., :-1] = unit(normal(u).reshape(*x.shape[:3], d - 1))
         x[:, :, :d, :-1] = np.eye(d, d - 1)
+        x[:, :, d:, :-1] = unit(normal(u.reshape(*x.shape[:3], d - 1)[:, :, d:]))
         x[..., -1] = 1.0
 
     def seen(self, x: Array) -> Array:
@@ -156,21 +157,16 @@ class FeatureFile(Pool):
     @cached_property
     def vectors(self) -> Array:
         """Return the vectors of the file, ``(N, d)``; raise ``ValueError`` if it holds none, or other than numbers."""
+        text = partial(np.loadtxt, delimiter="," if self.path.endswith(".csv") else None, ndmin=2)
         try:
-            if self.path.endswith(".npy"):
-                found = np.load(self.path, allow_pickle=False)
-            else:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # an empty file
-                    found = np.loadtxt(self.path, delimiter="," if self.path.endswith(".csv") else None, ndmin=2)
-            found = reals("vectors", found)
+            with warnings.catch_warnings(action="ignore"):  # an empty file
+                found = reals("vectors", (np.load if self.path.endswith(".npy") else text)(self.path))
         except (OSError, ValueError) as error:
             raise ValueError(f"contexts={self.path!r} must be a file with one vector per row: {error}") from None
         if found.ndim != 2 or not found.size:
             raise ValueError(f"contexts={self.path!r} must hold vectors in shape (N, d), not {found.shape}")
-        for row, vector in enumerate(found):
-            if not np.isfinite(vector).all():
-                raise ValueError(f"contexts={self.path!r} must hold finite numbers, but row {row} is {shown(vector)}")
+        for row in np.flatnonzero(~np.isfinite(found).all(1)).tolist():
+            raise ValueError(f"contexts={self.path!r} must hold finite numbers, but row {row} is {shown(found[row])}")
         return found
 
     @cached_property
@@ -178,19 +174,12 @@ class FeatureFile(Pool):
         """Return the largest norm of a vector."""
         return float(np.linalg.norm(self.vectors, axis=1).max())
 
-    @property
-    def means(self) -> tuple[float, float]:  # type: ignore[override]
-        """Return the range that mean rewards cannot leave."""
-        return -self.norm, self.norm
-
     def check(self, n_arms: int, n_features: int) -> None:
         """Raise ``ValueError`` unless the file has enough vectors, and of `n_features` numbers each."""
         rows, d = self.vectors.shape
         if d != n_features or rows < n_arms:
-            raise ValueError(
-                f"contexts={self.path!r} holds {rows} vectors of {d} numbers, but n_arms={n_arms} and "
-                f"n_features={n_features}"
-            )
+            given = f"n_arms={n_arms} and n_features={n_features}"
+            raise ValueError(f"contexts={self.path!r} holds {rows} vectors of {d} numbers, but {given}")
 
     def draw_pool(self, rng: Streams, n_features: int) -> Array:
         """Return the vectors of the file for each run, ``(R, N, d)``."""
@@ -219,16 +208,25 @@ def make_contexts(contexts: object) -> ContextLaw:
     raise ValueError(f"contexts={shown(contexts)} must be one of {known}, a .npy, .csv or .txt file, or a ContextLaw")
 
 
-def normal(u: Array) -> Array:
-    """Return standard normal samples, given uniform samples `u`."""
-    samples: Array = scipy.special.ndtri(np.maximum(u, _TINY))
-    return samples
-
-
 def unit(x: Array) -> Array:
     """Return the vectors `x` divided by their norms."""
-    scaled: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return scaled
+    d = x.shape[-1]
+    if d >= 8:  # from there on, NumPy adds up squares in eight parts
+        return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
+    out = np.empty(x.shape)
+    _scale(x.reshape(-1, d), out.reshape(-1, d))
+    return out
+
+
+@lean
+def _scale(x, out):  # type: ignore[no-untyped-def]
+    for n in range(len(x)):
+        square = 0.0
+        for i in range(x.shape[1]):
+            square += x[n, i] * x[n, i]
+        norm = math.sqrt(square)
+        for i in range(x.shape[1]):
+            out[n, i] = x[n, i] / norm
 
 
 @jit

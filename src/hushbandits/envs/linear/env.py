@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Env, Field, Fields, Message, Metric, Payload, Streams, affordable, set_rows
+from hushbandits.core import Array, Field, Fields, Metric, Payload, Streams, Uniforms, affordable, set_rows
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import ACTIVATION, FEATURES, REWARD
 from hushbandits.core.random.rewards import Gaussian, Law
@@ -17,9 +17,11 @@ from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import choice, count, jit, real
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import RULES, Flood, Server, ServerArrays, ServerInbox
+from hushbandits.envs.linear.server import RULES, Flood, Server, ServerInbox
 from hushbandits.envs.linear.task import LinearTask
 from hushbandits.envs.network.topology import placed
+from hushbandits.envs.rounds.env import FixedHorizon
+from hushbandits.estimators.ridge import picked
 
 #: The noise of He et al. 2022.
 NOISE = Gaussian(0.3)
@@ -27,7 +29,7 @@ NOISE = Gaussian(0.3)
 ACTIVITIES = ("all", "one", "ranked")
 
 
-class Linear(Env):
+class Linear(FixedHorizon):
     """M agents that see features of K arms in R^d and earn ⟨x, θ⟩ plus noise, for one θ per run.
 
     In a round every active agent sees fresh features, pulls an arm, and may upload sums of x xᵀ and r x.  The server
@@ -47,7 +49,7 @@ class Linear(Env):
     horizon : int
         T rounds.
     server : str
-        When the server sends its sums: ``broadcast``, ``answer``, ``synchronize`` or ``differences`` (`RULES`).
+        When the server sends its sums: ``broadcast``, ``answer`` or ``differences`` (`RULES`).
     growth, ridge : float
         γ and λ of the rule ``differences``.
     up_delay, down_delay : int
@@ -81,10 +83,7 @@ class Linear(Env):
     """
 
     setting = "linear"
-    logged_metrics = ("regret", "messages")
     metrics_spec: Mapping[str, Metric] = {
-        "regret": Metric("pseudo-regret of all agents", "amount"),
-        "agent_regret": Metric("pseudo-regret of each agent"),
         "messages": Metric("messages up and down", "count"),
         "uploads": Metric("messages to the server", "count"),
         "downloads": Metric("messages from the server", "count"),
@@ -98,14 +97,15 @@ class Linear(Env):
     seed_fields: ClassVar[Mapping[str, str]] = {
         name: name for name in ("n_agents", "n_arms", "n_features", "contexts", "rewards", "activity", "horizon")
     }
-    horizon: int
     #: (R, d)
     theta: Array
+    #: (R, A, K, d) what the active agents see.
+    features: Array
     _x: Array
     _who: Array
-    _regret: Array
-    _t: Array
-    _live: Array
+    _contexts: Uniforms
+    _turns: Uniforms
+    _uniforms: Uniforms
 
     def __init__(
         self,
@@ -161,19 +161,18 @@ class Linear(Env):
         return {"gram": Field((d, d)), "moment": Field((d,)), "pulls": Field(dtype="i8", low=0)}
 
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
-        n, m, k, d = len(rng), self.n_agents, self.n_arms, self.n_features
-        self._acting = m if self.activity == "all" else 1
+        super()._reset(rng, rows)
+        m, d = self.n_agents, self.n_features
+        self._acting, self._runs = m if self.activity == "all" else 1, np.arange(self.runs)[:, None]
         theta, pool = self.contexts.draw_theta(rng, d), self.contexts.draw_pool(rng, d)
-        contexts, turns = rng.reader((self._acting, self.contexts.samples(k, d)), FEATURES), rng.reader((), ACTIVATION)
+        contexts = rng.reader((self._acting, self.contexts.samples(self.n_arms, d)), FEATURES)
+        turns, uniforms = rng.reader((), ACTIVATION), rng.reader((self._acting,), REWARD)
         x, who = self._drawn(contexts.rows(1), pool)[0], self._turned(turns.rows(1)[0])
         set_rows(
-            self, rows, theta=theta, _pool=pool, _contexts=contexts, _turns=turns, _x=x, _who=who,
-            _uniforms=rng.reader((self._acting,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
-            _regret=np.zeros((n, m)),
+            self, rows, theta=theta, features=self.contexts.seen(x), _pool=pool, _contexts=contexts, _turns=turns,
+            _uniforms=uniforms, _x=x, _who=who,
         )  # fmt: skip
-        self._server.reset(n, m, self.report, rows)
-        if rows is None:
-            self._runs = np.arange(n)[:, None]
+        self._server.reset(who, m, self.report, rows)
 
     def _drawn(self, u: Array, pool: Array, first: Array | None = None) -> Array:
         """Return the features of some rounds, ``(rounds, R, A, K, d)``, after those of `first`, given uniforms `u`."""
@@ -186,17 +185,11 @@ class Linear(Env):
 
     def _turned(self, turn: Array) -> Array:
         """Return the agents that act in rounds with the uniform samples `turn`, one more axis."""
+        agents = np.arange(self.n_agents)
         if self.activity == "all":
-            return np.tile(np.arange(self.n_agents), (*turn.shape, 1))
-        if self.activity == "one":
-            return (turn[..., None] * self.n_agents).astype(np.int64)
-        shares = np.cumsum(1.0 / np.arange(1, self.n_agents + 1))
+            return np.tile(agents, (*turn.shape, 1))
+        shares = np.cumsum(1.0 / (agents + 1)) if self.activity == "ranked" else agents + 1.0
         return np.searchsorted(shares, turn[..., None] * shares[-1], side="right")
-
-    @property
-    def features(self) -> Array:
-        """Features that the active agents see, ``(R, A, K, d)``."""
-        return self.contexts.seen(self._x)
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
@@ -206,73 +199,35 @@ class Linear(Env):
         return self.law.quantile(self._uniforms.next(), location)
 
     def _report(self) -> dict[str, Array]:
-        features = self.features
-        runs, agents, _, d = features.shape
-        gram, moment = np.empty((runs, agents, d, d)), np.empty((runs, agents, d))
-        _products(features, self._arm, self.own_reward, gram, moment)
-        return {"gram": gram, "moment": moment, "pulls": np.ones((runs, agents), np.int64)}
-
-    def _said(self, message: Message) -> Message:
-        said = super()._said(message)
-        if self.server != "synchronize":
-            return said
-        # one agent that asks for it makes all agents upload
-        return {**said, "sent": np.repeat(said["sent"].any(1, keepdims=True), self._acting, 1)}
+        x = picked(self.features, self._arm)
+        gram, moment = np.einsum("rai,raj->raij", x, x), self.own_reward[..., None] * x
+        return {"gram": gram, "moment": moment, "pulls": np.ones(x.shape[:2], np.int64)}
 
     def _transport(self, message: Payload) -> ServerInbox:
-        if not self._live.all():
-            message = message.with_fields(sent=message["sent"] & self._live[:, None])
-        inbox = self._server.serve(message, self._who)
-        self._t = self._t + self._live
-        self._live = self._t < self.horizon
+        inbox = self._server.serve(self._counted(message), self._who)
         self._x, self._who = self._drawn(self._contexts.next()[None], self._pool)[0], self._turned(self._turns.next())
+        self.features = self.contexts.seen(self._x)
         return inbox
 
     # -- blocks of rounds in compiled code -------------------------------------------------------------------
 
     def has_compiled_rounds(self) -> bool:
         """Return whether compiled code may play rounds: no wrapper, hook or delay, and all runs in the same round."""
-        server, hooked = self._server, self._passing is not None
-        slow = server.rule == "flood" or server.up_delay + server.down_delay
-        return not (self.wrappers or hooked or slow) and self._phase == "pull" and bool((self._t == self._t[0]).all())
+        plain = isinstance(self._server, Server) and not (self._server.slow or self.wrappers or self._passing)
+        return plain and self._phase == "pull" and self._abreast
 
-    def ahead(self, rounds: int) -> tuple[Array, Array, Array]:
-        """Return features ``(rounds, R, A, K, d)``, acting agents and uniform samples of rewards of the next rounds."""
+    def ahead(self, rounds: int) -> tuple[Array, Array, Array, Array]:
+        """Return what the next rounds draw: features ``(rounds, R, A, K, d)``, and as agents see them; who acts; u."""
         x, turn = self._drawn(self._contexts.rows(rounds), self._pool, self._x), self._turns.rows(rounds)
-        who = np.concatenate([self._who[None], self._turned(turn)])
-        self._x, self._who = x[-1], who[-1]
-        return x[:-1], who[:-1], self._uniforms.rows(rounds)
+        who, seen = np.concatenate([self._who[None], self._turned(turn)]), self.contexts.seen(x)
+        self._x, self.features, self._who = x[-1], seen[-1], who[-1]
+        return x[:-1], seen[:-1], who[:-1], self._uniforms.rows(rounds)
 
-    @property
-    def arrays(self) -> ServerArrays:
-        """Return the arrays of the server."""
-        assert isinstance(self._server, Server)
-        return self._server.arrays
-
-    def passed(self, rounds: int) -> None:
-        """Count `rounds` rounds that compiled code has played."""
-        self._t = self._t + rounds
-        self._live = self._t < self.horizon
-        self._phase = "pull" if self._live.any() else "over"
-
-    # attrgetter is fast: every phase reads these.
-    t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
-    running: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
-    active_agents: Array = property(attrgetter("_who"), doc="``(R, A)``: the agents that act in this round.")  # type: ignore[assignment]
-
-    @property
-    def pending(self) -> Array:
-        """Return which agents wait for an answer of the server, ``(R, M)``."""
-        return self._server.pending
-
-    @property
-    def agent_regret(self) -> Array:
-        """Pseudo-regret of each agent so far, ``(R, M)``."""
-        return self._regret.copy()
+    pending = property(attrgetter("_server.pending"), doc="``(R, M)`` bool: agents that wait for the server's answer.")
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``messages``, ``uploads``, ``downloads``, ``numbers``, ``syncs``, and ``agent_regret``."""
-        (up, down, syncs), d = self._server.counts.copy(), self.n_features
+        (up, down, syncs), d = self._server.counts.T.copy(), self.n_features
         return {
             "regret": self._regret.sum(1), "agent_regret": self.agent_regret, "messages": up + down, "uploads": up,
             "downloads": down, "numbers": (up + down) * (d * (d + 1) // 2 + d), "syncs": syncs,
@@ -298,15 +253,3 @@ def _charge(arm, x, theta, location, gap):  # type: ignore[no-untyped-def]
     for r in range(arm.shape[0]):
         for a in range(arm.shape[1]):
             location[r, a], gap[r, a] = pay(x[r, a], theta[r], arm[r, a])
-
-
-@jit
-def _products(features, arm, reward, gram, moment):  # type: ignore[no-untyped-def]
-    """Write ``x xᵀ`` to `gram` and ``r x`` to `moment` for each pull."""
-    for r in range(arm.shape[0]):
-        for a in range(arm.shape[1]):
-            x = features[r, a, arm[r, a]]
-            for i in range(x.size):
-                moment[r, a, i] = reward[r, a] * x[i]
-                for j in range(x.size):
-                    gram[r, a, i, j] = x[i] * x[j]

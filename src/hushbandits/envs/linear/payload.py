@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Channel, Payload, Streams, Uniforms, World, set_rows
-from hushbandits.core.payload import Sealing, Shuffling
+from hushbandits.core import Array, Channel, Fields, Law, Payload, Streams, Uniforms, World, set_rows
+from hushbandits.core.payload import OPERATIONS, Sealing, Shuffling
 from hushbandits.core.random.names import ORDER
 from hushbandits.envs.linear.server import FIELDS
+from hushbandits.estimators.ridge import picked
 
 
 class SealedUploads(Channel):
@@ -34,7 +35,8 @@ class SealedUploads(Channel):
     def send(self, message: Payload, env: World) -> Payload:
         """Sum the uploads of each run; those of fewer than `min_cohort` agents are lost."""
         by, m, sent = self._by, self._modulus, message["sent"].copy()
-        values = np.concatenate([np.reshape(message[name], (*sent.shape, -1)) for name in FIELDS], 2).astype(float)
+        parts = [np.reshape(message[name], (*sent.shape, -1)) for name in FIELDS]
+        values = np.concatenate(parts, 2).astype(float)
         largest = float(np.abs(values[sent]).max(initial=0.0))
         if not largest <= by.bound:
             raise ValueError(f"{by.name}: an upload holds {largest:.4g}, but must be at most bound={by.bound:g}")
@@ -51,10 +53,9 @@ class SealedUploads(Channel):
             if left.any():
                 sent[r, agents[left]] = True
                 totals[r, agents[left][0]] = np.where(total > m // 2, total - m, total) / by.quantization_levels
-        ends = np.cumsum([math.prod(message[name].shape[2:]) for name in FIELDS])[:-1]
-        parts = dict(zip(FIELDS, np.split(totals, ends, 2), strict=True))
-        found = {name: x.reshape(message[name].shape).astype(message[name].dtype) for name, x in parts.items()}
-        return message.with_fields(sent=sent, **found)
+        for name, x in zip(FIELDS, np.split(totals, np.cumsum([x.shape[2] for x in parts])[:-1], 2), strict=True):
+            message = message.with_fields(**{name: x.reshape(message[name].shape).astype(message[name].dtype)})
+        return message.with_fields(sent=sent)
 
 
 class ShuffledUploads(Channel):
@@ -93,27 +94,55 @@ def served(name: str, env: World, *personal: str) -> None:
         raise ValueError(f"graph= of the env must be None for {name}, which stands before a server")
 
 
+class Replaced:
+    """Stream by which rewards of pulls are replaced, and what that changes in Σ r x that agents have not uploaded."""
+
+    def __init__(self, env: World, rng: Streams):
+        self.env, self.moment = env, np.zeros((len(rng), env.n_agents, env.n_features))
+        self.uniforms = rng.reader((2, env.active_agents.shape[1]), "replace")
+
+    def __setitem__(self, rows: Array, fresh: Replaced) -> None:
+        self.uniforms[rows], self.moment[rows] = fresh.uniforms, fresh.moment
+
+
 class Increments(Payload):
     """Payload of one upload per agent and round: ``gram`` Σ x xᵀ, ``moment`` Σ r x, and ``pulls``, their number.
 
     Examples
     --------
     >>> sorted(Increments.operations)
-    ['drop', 'seal', 'shuffle']
+    ['drop', 'replace', 'seal', 'shuffle']
     """
 
     noun = "sums of features and rewards"
-    operations: ClassVar[Mapping[str, tuple[str, ...]]] = {"drop": (), "shuffle": FIELDS, "seal": FIELDS}
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = dict.fromkeys(("drop", "replace", "shuffle", "seal"), FIELDS)
 
     @classmethod
-    def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms:
+    def follows(cls, name: str, verb: str, fields: Fields, before: Collection[str]) -> None:
+        """Raise ``ValueError`` if an earlier wrapper changes who sends which pulls, whose rewards `name` replaces."""
+        if verb == "replace" and before:
+            raise ValueError(f"{name} must replace rewards before uploads are {OPERATIONS[min(before)]}: put it first")
+
+    @classmethod
+    def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms | Replaced:
         """Return a reader of the uniform samples for the operation `verb`, one row per round."""
         cls.answers(verb)
-        return rng.reader((env.active_agents.shape[1],), verb)
+        return Replaced(env, rng) if verb == "replace" else rng.reader((env.active_agents.shape[1],), verb)
 
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop each upload with probability `rate`."""
         return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
+
+    def replace(self, rate: Array | float, law: Law, location: float, stream: Replaced) -> Self:
+        """Replace the reward of each pull with probability `rate` by a sample from `law`, in what is uploaded of it."""
+        env, sent = stream.env, self["sent"][..., None]
+        at = np.arange(len(sent))[:, None], env.active_agents
+        coin, u = np.moveaxis(stream.uniforms.next(), -2, 0)
+        hit = coin < np.broadcast_to(rate, stream.moment.shape[:2])[at]
+        off = np.where(hit, law.quantile(u, np.array(location)) - env.own_reward, 0.0)
+        moment = stream.moment[at] + off[..., None] * picked(env.features, env._arm)
+        stream.moment[at] = np.where(sent, 0.0, moment)
+        return self.with_fields(moment=self["moment"] + np.where(sent, moment, 0.0))
 
     @classmethod
     def shuffled(cls, by: Shuffling, env: World) -> Channel:

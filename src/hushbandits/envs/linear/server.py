@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Fields, Inbox, Payload, affordable, jit
+from hushbandits.core import Array, Field, Fields, Inbox, Payload, affordable, jit, set_rows
 from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.network.topology import Places
 
@@ -18,12 +16,11 @@ from hushbandits.envs.network.topology import Places
 RULES = {
     "broadcast": "after every round with an upload, to all agents",
     "answer": "to each agent that uploads",
-    "synchronize": "if any agent asks for it: all agents upload and download",
     "differences": "to each agent for which the determinant of the sums has grown by a factor",
 }
 #: What the server adds up.
 FIELDS = ("gram", "moment", "pulls")
-_ANSWER, _DIFFERENCES = (index for index, rule in enumerate(RULES) if rule in ("answer", "differences"))
+_BROADCAST, _DIFFERENCES = ([*RULES].index(rule) for rule in ("broadcast", "differences"))
 
 
 class ServerInbox(Inbox):
@@ -70,14 +67,39 @@ class ServerArrays(NamedTuple):
     pulls: Array
     known: Array  # (R, M, d, d) what an agent has uploaded and downloaded, by the rule "differences"
     volume: Array  # (R, M) ln det of λI plus that
-    counts: Array  # (3, R) uploads, downloads and synchronisations
+    counts: Array  # (R, 3) uploads, downloads and synchronisations
     rule: int
     growth: float
     ridge: float
 
 
-class Server:
-    """Server of R runs, which adds up uploads and answers by one of the `RULES`.
+class Sums:
+    """Base class of what carries the uploads of R runs, and adds them up.
+
+    Attributes
+    ----------
+    sums : dict of (R, 1 or M, …) arrays
+        What a server has added up, or each agent.
+    counts : (R, 3) int
+        Uploads, downloads and synchronisations.
+    pending : (R, M) bool
+        Whether an agent waits for an answer.
+    """
+
+    counts: Array
+    pending: Array
+
+    def _start(self, runs: int, holders: int, agents: int, fields: Fields, rows: Array | None) -> None:
+        fresh = {name: np.zeros((runs, holders, *field.shape), field.dtype) for name, field in fields.items()}
+        set_rows(self, rows, pending=np.zeros((runs, agents), bool), counts=np.zeros((runs, 3), np.int64), **fresh)
+
+    @property
+    def sums(self) -> dict[str, Array]:
+        return {name: getattr(self, name) for name in FIELDS}
+
+
+class Server(Sums):
+    """Server that adds up uploads and answers by one of the `RULES`.
 
     Parameters
     ----------
@@ -89,108 +111,91 @@ class Server:
         λ of these determinants.
     up_delay, down_delay : int
         Rounds that an upload and a download take.
-
-    Attributes
-    ----------
-    pending : (R, M) bool
-        Whether an agent waits for an answer.
     """
+
+    known: Array
+    volume: Array
 
     def __init__(self, rule: str, growth: float, ridge: float, up_delay: int, down_delay: int):
         self.rule, self.growth, self.ridge = rule, growth, ridge
-        self.up_delay, self.down_delay = up_delay, down_delay
+        self.up_delay, self.down_delay, self.slow = up_delay, down_delay, up_delay + down_delay > 0
 
-    def reset(self, runs: int, agents: int, fields: Fields, rows: Array | None = None) -> None:
-        """Start `runs` runs with uploads of these `fields`, or restart the runs `rows`."""
-        (d,) = fields["moment"].shape
+    def reset(self, who: Array, agents: int, fields: Fields, rows: Array | None = None) -> None:
+        """Start all runs with uploads of these `fields`, or restart the runs `rows`; `who` ``(R, A)`` act first."""
+        (runs, acting), (d,) = who.shape, fields["moment"].shape
+        kept = agents if self.rule == "differences" else 0
+        self._start(runs, 1, agents, fields, rows)
+        volume = np.full((runs, kept), d * np.log(self.ridge))
+        set_rows(self, rows, known=np.zeros((runs, kept, d, d)), volume=volume)
         if rows is None:
-            self.sums, self.pending = _zeros(runs, 1, fields), np.zeros((runs, agents), bool)
-            self._coming: deque[tuple[Payload, Array] | None] = deque([None] * self.up_delay)
-            self._going: deque[ServerInbox | None] = deque([None] * self.down_delay)
-            kept = agents if self.rule == "differences" else 0
-            self.arrays = ServerArrays(
-                **self.sums, known=np.zeros((runs, kept, d, d)), volume=np.full((runs, kept), d * np.log(self.ridge)),
-                counts=np.zeros((3, runs), np.int64), rule=[*RULES].index(self.rule), growth=self.growth,
-                ridge=self.ridge,
-            )  # fmt: skip
-            return
-        for array in (*self.sums.values(), self.pending, self.arrays.known):
-            array[rows] = 0
-        self.arrays.volume[rows], self.arrays.counts[:, rows] = d * np.log(self.ridge), 0
-        for message, _ in filter(None, self._coming):
-            message["sent"][rows] = False
-        for inbox in filter(None, self._going):
-            inbox._to[rows] = False
+            self._up = Ring({**fields, "who": Field(dtype="i8")}, self.up_delay + 1, runs, acting)
+            self._down = Ring({**fields, "to": Field((agents,), "?")}, self.down_delay + 1, runs, 1)
+        else:
+            self._up.reset(rows)
+            self._down.reset(rows)
 
     @property
-    def counts(self) -> Array:
-        """Return uploads, downloads and synchronisations, ``(3, R)``."""
-        return self.arrays.counts
+    def arrays(self) -> ServerArrays:
+        """Return the arrays for compiled code."""
+        rule = [*RULES].index(self.rule)
+        rest = {"known": self.known, "volume": self.volume, "counts": self.counts}
+        return ServerArrays(**self.sums, **rest, rule=rule, growth=self.growth, ridge=self.ridge)
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Take the uploads of the agents `who` ``(R, A)``, and return what all agents download in this round."""
-        self.counts[0] += message["sent"].sum(1)
-        to, sums = np.zeros_like(self.pending), self.sums
-        if self.up_delay or self.down_delay:
-            r, a = message["sent"].nonzero()
-            self.pending[r, who[r, a]] = True
-            message, who = copy.deepcopy((message, who))
-        self._coming.append((message, who))
-        if (came := self._coming.popleft()) is not None:
-            message, who = came
-            _serve(self.arrays, message["sent"], who, *(message[name] for name in FIELDS), to)
-        if self.down_delay:
-            sums = copy.deepcopy(sums)
-        self._going.append(ServerInbox(sums, to))
-        inbox = self._going.popleft() or ServerInbox(self.sums, np.zeros_like(to))
-        self.pending &= ~inbox._to
-        return inbox
+        to, sums, came = np.zeros_like(self.pending), self.sums, {**message, "who": who}
+        self.counts[:, 0] += message["sent"].sum(1)
+        if self.slow:
+            self.pending[np.arange(len(who))[:, None], who] |= message["sent"]
+            self._up.post(came)
+            came = self._up.past(self.up_delay)
+        _serve(self.arrays, came["sent"], came["who"], *(came[name] for name in FIELDS), to)
+        if self.slow:
+            self._down.post({**sums, "to": to[:, None], "sent": np.asarray(to.any(1, keepdims=True))})
+            sums = self._down.past(self.down_delay)
+            to = sums.pop("to")[:, 0].copy()
+            self.pending &= ~to
+        return ServerInbox(sums, to)
 
 
 @jit
-def serve_run(arrays, r, who, sent, at, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
+def serve_run(arrays, r, who, sent, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
     """Add the uploads of run r to the server's sums, and mark in `to` ``(M,)`` who downloads.
 
-    Agent ``who[a]`` uploads row ``at[a]`` of `gram`, `moment` and `pulls` if ``sent[a]``.
+    Agent ``who[a]`` uploads ``gram[a]``, ``moment[a]`` and ``pulls[a]`` if ``sent[a]``.
     """
     to[:] = False
-    rule, any_sent, d = arrays.rule, False, moment.shape[1]
-    for a in range(sent.size):
-        if not sent[a]:
-            continue
-        n, m = at[a], who[a]
-        any_sent = to[m] = True
-        arrays.pulls[r, 0] += pulls[n]
-        for i in range(d):
-            arrays.moment[r, 0, i] += moment[n, i]
-            for j in range(d):
-                arrays.gram[r, 0, i, j] += gram[n, i, j]
-        if rule == _DIFFERENCES:
-            arrays.known[r, m] += gram[n]
-            arrays.volume[r, m] = np.linalg.slogdet(arrays.known[r, m] + arrays.ridge * np.eye(d))[1]
-    if not any_sent or rule == _ANSWER:
-        arrays.counts[1, r] += any_sent * to.sum()
+    if not sent.any():
         return
-    if rule == _DIFFERENCES:
-        volume = np.linalg.slogdet(arrays.gram[r, 0] + arrays.ridge * np.eye(d))[1]
+    ridge = arrays.ridge * np.eye(moment.shape[1])
+    for a in np.flatnonzero(sent):
+        m = who[a]
+        to[m] = True
+        arrays.gram[r, 0] += gram[a]
+        arrays.moment[r, 0] += moment[a]
+        arrays.pulls[r, 0] += pulls[a]
+        if arrays.rule == _DIFFERENCES:
+            arrays.known[r, m] += gram[a]
+            arrays.volume[r, m] = np.linalg.slogdet(arrays.known[r, m] + ridge)[1]
+    if arrays.rule == _DIFFERENCES:
+        volume = np.linalg.slogdet(arrays.gram[r, 0] + ridge)[1]
         for m in range(to.size):
             to[m] = volume > math.log(arrays.growth) + arrays.volume[r, m]
             if to[m]:
                 arrays.known[r, m], arrays.volume[r, m] = arrays.gram[r, 0], volume
-    else:
+    elif arrays.rule == _BROADCAST:
         to[:] = True
-        arrays.counts[2, r] += 1
-    arrays.counts[1, r] += to.sum()
+        arrays.counts[r, 2] += 1
+    arrays.counts[r, 1] += to.sum()
 
 
 @jit
 def _serve(arrays, sent, who, gram, moment, pulls, to):  # type: ignore[no-untyped-def]
-    at = np.arange(who.shape[1])
-    for r in range(who.shape[0]):
-        serve_run(arrays, r, who[r], sent[r], at, gram[r], moment[r], pulls[r], to[r])
+    for r in range(len(who)):
+        serve_run(arrays, r, who[r], sent[r], gram[r], moment[r], pulls[r], to[r])
 
 
-class Flood:
+class Flood(Sums):
     """Transport that floods increments over a graph, so that every agent keeps sums of its own.
 
     An agent adds each increment once, hop distance rounds after its upload, and its own at once.
@@ -201,26 +206,24 @@ class Flood:
         The graph, and how many hops messages travel.
     """
 
-    rule, up_delay, down_delay = "flood", 0, 0
+    rule, slow = "flood", True
 
     def __init__(self, places: Places):
         self._places = places
 
-    def reset(self, runs: int, agents: int, fields: Fields, rows: Array | None = None) -> None:
-        """Start `runs` runs with uploads of these `fields`, or restart the runs `rows`."""
+    def reset(self, who: Array, agents: int, fields: Fields, rows: Array | None = None) -> None:
+        """Start all runs with uploads of these `fields`, or restart the runs `rows`."""
+        runs, depth = len(who), self._places.slots.depth
+        self._start(runs, agents, agents, fields, rows)
         if rows is None:
-            self.sums, self.pending = _zeros(runs, agents, fields), np.zeros((runs, agents), bool)
-            self.counts = np.zeros((3, runs), np.int64)
-            affordable("the messages on their way", Ring.size(fields, self._places.slots.depth, runs, agents))
-            self._ring = Ring(fields, self._places.slots.depth, runs, agents)
-            return
-        self._ring.reset(rows)
-        for array in (*self.sums.values(), self.counts.T):
-            array[rows] = 0
+            affordable("the messages on their way", Ring.size(fields, depth, runs, agents))
+            self._ring = Ring(fields, depth, runs, agents)
+        else:
+            self._ring.reset(rows)
 
     def serve(self, message: Payload, who: Array) -> ServerInbox:
         """Send the increments on their way, and return the sums of the agents that have received any."""
-        self.counts[0] += np.vecdot(message["sent"], self._places.edges)
+        self.counts[:, 0] += np.vecdot(message["sent"], self._places.edges)
         self._ring.post(message)
         inbox, to = SlotInbox(self._ring, self._places.slots, 1), message["sent"].copy()
         for name, held in self.sums.items():
@@ -228,10 +231,6 @@ class Flood:
             to |= came.any(tuple(range(2, came.ndim)))
             held += came + _only(message["sent"], message[name])
         return ServerInbox(self.sums, to)
-
-
-def _zeros(runs: int, agents: int, fields: Fields) -> dict[str, Array]:
-    return {name: np.zeros((runs, agents, *field.shape), field.dtype) for name, field in fields.items()}
 
 
 def _only(there: Array, value: Array) -> Array:

@@ -70,9 +70,8 @@ class LinearTask(RLTask):
 
     def _see(self, rows: slice | Array) -> None:
         """Write the features of the coming round, and what both regressions say of them, to the observations."""
-        core, at, who = self.core, self.layout, self.obs.active_agents
-        x = np.zeros((*self._seats.shape, core.n_arms, core.n_features))
-        x[self._runs, who] = core.features
+        core, at = self.core, self.layout
+        x = self._spread(self.obs.active_agents, core.features)
         self.observations[rows, :, at["features"]] = x[rows].reshape(*x[rows].shape[:2], -1)
         for whose, ridge in (("own", self.own), ("heard", self.server)):
             mean, width = ridge.predict(x)
@@ -95,18 +94,20 @@ class LinearTask(RLTask):
 
     def earned(self, before: Observation) -> Array:
         """Return the active agents' rewards, and 0 for others and where rewards are withheld, ``(R, M)``."""
-        reward = np.zeros(self._seats.shape)
-        reward[self._runs, before.active_agents] = 0.0 if self.obs.reward is None else self.obs.reward
-        return reward
+        return self._spread(before.active_agents, 0.0 if self.obs.reward is None else self.obs.reward)
+
+    def _spread(self, who: Array, value: Array | float) -> Array:
+        """Return `value` ``(R, A, …)`` at the agents `who`, and 0 at all others, ``(R, M, …)``."""
+        spread = np.zeros((*self._seats.shape, *np.shape(value)[2:]))
+        spread[self._runs, who] = value
+        return spread
 
     def answered(self) -> Array | None:
         """Return the pull's mean by the server's sums as the reward if own rewards are withheld, else ``None``."""
         if "reward" in self.core.own_reward_fields:
             return None
-        reward = np.zeros(self._seats.shape)
         theta = self.server.theta[self._runs, self._who]
-        reward[self._runs, self._who] = (self._pulled * theta).sum(2)
-        return reward
+        return self._spread(self._who, (self._pulled * theta).sum(2))
 
     def heard(self, obs: Observation) -> None:
         """Take over the server's sums where they arrive, and show the next round."""
@@ -119,10 +120,9 @@ class LinearTask(RLTask):
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         """Mark in the observations which agents act in the next step."""
-        acting = np.zeros(self._seats.shape, bool)
-        acting[self._runs, self.obs.active_agents] = True
-        self.observations[..., self.layout["acts"]] = (acting & pull)[..., None]
-        self.observations[..., self.layout["speaks"]] = (acting & talk)[..., None]
+        acting = self._spread(self.obs.active_agents, 1.0)[..., None]
+        self.observations[..., self.layout["acts"]] = acting * pull
+        self.observations[..., self.layout["speaks"]] = acting * talk
 
     def say(self) -> list[str]:
         """Return the lines of the text that `render` shows."""

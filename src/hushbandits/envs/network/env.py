@@ -287,9 +287,7 @@ class CoopNetwork(Rounds):
             self._arm, self._reward = arms.copy(), locked(rewards)
             self.own_reward = self._reward
         self._ring.t += rounds
-        self._t = self._t + rounds
-        self._live = self._t < self.horizon
-        self._phase = "pull" if self._live.any() else "over"
+        self._passed(rounds)
 
 
 def _silent(wrapper: Wrapper) -> bool:

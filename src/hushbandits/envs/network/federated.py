@@ -5,11 +5,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import scipy
 
 from hushbandits.core import Arms, Array, Law, Standing, Streams, UniformMeans, choice, draw_locations, set_rows
 from hushbandits.core.random.names import CLIENTS
-from hushbandits.core.random.rewards import WIDEST
+from hushbandits.core.random.rewards import WIDEST, normal
 from hushbandits.core.utils import real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
@@ -112,8 +111,7 @@ class ClientArms(Arms):
         order = draw_locations(listed, self.n_arms, self.permute and self.given is not None, rng).astype(np.int64)
         own: Array = locations[:, None] * np.swapaxes(self.factors[:, order], 0, 1)
         if self.spread:
-            u = np.maximum(rng.uniforms(0, own.shape[1:], CLIENTS), 2.0**-54)
-            own += self.spread * scipy.special.ndtri(u)
+            own += self.spread * normal(rng.uniforms(0, own.shape[1:], CLIENTS))
         return own
 
     def _stand(self, location: Array) -> Standing:

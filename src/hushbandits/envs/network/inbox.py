@@ -136,6 +136,11 @@ class Ring:
         self.held[now] = sent | self.held[before]
         self.sent[now] = sent
 
+    def past(self, rounds: int) -> dict[str, Array]:
+        """Return what was posted `rounds` rounds before the last post, by field and ``sent``; zeros if nothing was."""
+        at = (self.t - rounds) % self.depth
+        return {"sent": self.sent[at], **{name: value[at] for name, value in self.values.items()}}
+
 
 class Mail(NamedTuple):
     """The arrays of a `Ring`, ``(depth, R, M, …)``, and of `Slots`, for compiled code."""

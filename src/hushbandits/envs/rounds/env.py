@@ -81,7 +81,53 @@ def tallied(arm: Array, reward: Array, arrived: Array, n_arms: int) -> tuple[Arr
     return pulls.reshape(shape).astype(float), sums.reshape(shape)
 
 
-class Rounds(Env):
+class FixedHorizon(Env):
+    """Base class of envs of T rounds, which add up the regret of each agent.
+
+    A subclass sets `horizon`, and with every reset `_who`, the agents that act.
+    """
+
+    logged_metrics = ("regret", "messages")
+    metrics_spec: Mapping[str, Metric] = {
+        "regret": Metric("pseudo-regret of all agents", "amount"),
+        "agent_regret": Metric("pseudo-regret of each agent"),
+    }
+    horizon: int
+    _t: Array
+    _live: Array
+    _regret: Array
+
+    def _reset(self, rng: Streams, rows: Array | None = None) -> None:
+        n = len(rng)
+        set_rows(self, rows, _t=np.zeros(n, np.int64), _live=np.ones(n, bool), _regret=np.zeros((n, self.n_agents)))
+        self._abreast = rows is None  # all runs end together
+
+    def _counted(self, message: Payload) -> Payload:
+        """Count the round, and return `message` without the messages of runs that are over."""
+        if not self._abreast:
+            message = message.with_fields(sent=message["sent"] & self._live[:, None])
+        self._t = self._t + self._live
+        self._live = self._t < self.horizon
+        return message
+
+    def _passed(self, rounds: int) -> None:
+        """Count rounds that compiled code has played."""
+        self._t = self._t + rounds
+        self._live = self._t < self.horizon
+        self._phase = "pull" if self._live.any() else "over"
+
+    # attrgetter is fast: every phase reads these.
+    t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
+    running: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
+    active_agents: Array = property(attrgetter("_who"), doc="``(R, A)``: the agents that act in this round.")  # type: ignore[assignment]
+
+    @property
+    def agent_regret(self) -> Array:
+        """Pseudo-regret of each agent so far, ``(R, M)``."""
+        return self._regret.copy()
+
+
+class Rounds(FixedHorizon):
     """M agents that play one K-armed bandit, one pull each per round, for T rounds.
 
     A subclass may replace `arms_class` (how arms move), `_rewards` (the rewards of pulls), `_charge` (their regret),
@@ -126,12 +172,7 @@ class Rounds(Env):
     """
 
     setting = "rounds"
-    logged_metrics = ("regret", "messages")
-    metrics_spec: Mapping[str, Metric] = {
-        "regret": Metric("pseudo-regret of all agents", "amount"),
-        "agent_regret": Metric("pseudo-regret of each agent"),
-        "messages": Metric("messages sent", "count"),
-    }
+    metrics_spec: Mapping[str, Metric] = {"messages": Metric("messages sent", "count")}
     visible_after_episode = (*Env.visible_after_episode, "agent_regret")
     message_class: ClassVar[type[Payload]] = Reports
     seed_fields: ClassVar[Mapping[str, str]] = {
@@ -141,11 +182,7 @@ class Rounds(Env):
     #: How the arms move.
     arms_class: ClassVar[type[Arms]] = Arms
     rl_task = ArmTask
-    horizon: int
     _uniforms: Uniforms
-    _t: Array
-    _live: Array
-    _regret: Array
     _messages: Array
 
     def __init__(
@@ -212,14 +249,10 @@ class Rounds(Env):
     # -- the round ------------------------------------------------------------------------------------------------
 
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
-        n, m = len(rng), self.n_agents
+        super()._reset(rng, rows)
         self.arms.reset(rng, rows)
-        set_rows(
-            self, rows, _uniforms=rng.reader((m,), REWARD), _t=np.zeros(n, np.int64), _live=np.ones(n, bool),
-            _regret=np.zeros((n, m)), _messages=np.zeros(n, np.int64),
-        )  # fmt: skip
-        self._abreast = rows is None  # all runs end together
-        self._who = np.broadcast_to(np.arange(m), (self.runs, m))
+        set_rows(self, rows, _uniforms=rng.reader((self.n_agents,), REWARD), _messages=np.zeros(len(rng), np.int64))
+        self._who = np.broadcast_to(np.arange(self.n_agents), (self.runs, self.n_agents))
 
     def _pull(self, action: Array) -> Array:
         self._arm = action
@@ -240,28 +273,10 @@ class Rounds(Env):
     def _report(self) -> dict[str, Array]:
         return {"arm": self._arm, "reward": self.own_reward}
 
-    def _counted(self, message: Payload) -> Payload:
-        """Count the round, and return `message` without the messages of runs that are over."""
-        if not self._abreast:
-            message = message.with_fields(sent=message["sent"] & self._live[:, None])
-        self._t = self._t + self._live
-        self._live = self._t < self.horizon
-        return message
-
     def _transport(self, message: Payload) -> Inbox:
         message = self._counted(message)
         self._messages += message["sent"].sum(1)
         return Everyone(message, self.n_arms)
-
-    # attrgetter is fast: every phase reads these.
-    t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
-    running: Array = property(attrgetter("_live"), doc="``(R,)`` bool: runs that have played fewer than T rounds.")  # type: ignore[assignment]
-    active_agents: Array = property(attrgetter("_who"), doc="``(R, M)``: every agent acts in every round.")  # type: ignore[assignment]
-
-    @property
-    def agent_regret(self) -> Array:
-        """Pseudo-regret of each agent so far, ``(R, M)``."""
-        return self._regret.copy()
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret`` (R,), ``agent_regret`` (R, M) and ``messages`` (R,)."""
