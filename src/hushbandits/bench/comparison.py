@@ -48,12 +48,16 @@ class Comparison(Compared):
 class Comparable(Protocol):
     """Protocol of objects whose configurations can be compared, such as `Results`."""
 
+    @property
+    def configurations(self) -> list[Configuration]:
+        """Return the configurations."""
+
     def ends(self, metric: str) -> list[Configuration]:
         """Return the configurations; each must have `metric`, with one number per run."""
 
 
 def compare(
-    *lines: Comparable, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
+    *lines: Comparable, metric: str | None = None, names: Sequence[str] | None = None, statistic: str = "mean",
     level: float = 0.95, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Return a comparison of all pairs (A, B) of configurations by `metric`; effects are A − B.
@@ -64,8 +68,9 @@ def compare(
     ----------
     *lines : Results
         One or several configurations each.
-    metric : str
-        The metric compared, at the end of each run.
+    metric : str, optional
+        The metric compared, at the end of each run; default: ``"regret"`` if every configuration has it, else the first
+        metric that all have, such as the rounds of an exploration.
     names : sequence of str, optional
         Names of the configurations; default: the names or labels of their agents.
     statistic : str
@@ -98,6 +103,7 @@ def compare(
     for result in lines:
         if not hasattr(result, "ends"):
             raise TypeError(f"compare takes Results, not {shown(result)}")
+    metric = _shared(lines) if metric is None else metric
     found = [one for result in lines for one in result.ends(metric)]
     if len(found) < 2:
         raise ValueError(f"compare needs at least two configurations, not {len(found)}")
@@ -108,3 +114,10 @@ def compare(
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each configuration")
     named = [replace(one, label=label) for label, one in zip(labels, found, strict=True)]
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
+
+
+def _shared(lines: Sequence[Comparable]) -> str:
+    """Return the metric that is compared by default."""
+    first, *others = [one.metrics() for result in lines for one in result.configurations] or [[]]
+    shared = [name for name in first if all(name in names for names in others)]
+    return "regret" if "regret" in shared or not shared else shared[0]
