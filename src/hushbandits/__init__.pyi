@@ -35,8 +35,10 @@ from hushbandits.core.messages import Inbox as Inbox
 from hushbandits.core.messages import Observation as Observation
 from hushbandits.core.metric import Metric as Metric
 from hushbandits.core.random.rewards import UniformMeans as UniformMeans
+from hushbandits.core.random.streams import Streams as Streams
 from hushbandits.core.random.streams import spawn_seeds as spawn_seeds
 from hushbandits.core.rollout import rollout as rollout
+from hushbandits.core.team import EnvView as EnvView
 from hushbandits.core.team import Requirements as Requirements
 from hushbandits.core.team import Team as Team
 from hushbandits.core.team import check_compatible as check_compatible
