@@ -1,11 +1,11 @@
 # What the package offers, and where it is written: `__init__.py` reads this table, and so do type checkers.
 from hushbandits import testing as testing
-from hushbandits.adapters.make import make as make
-from hushbandits.adapters.make import make_aec as make_aec
-from hushbandits.adapters.make import make_sb3 as make_sb3
-from hushbandits.adapters.make import make_torchrl as make_torchrl
-from hushbandits.adapters.make import make_vec as make_vec
-from hushbandits.adapters.make import wrap as wrap
+from hushbandits.adapters.typed import make as make
+from hushbandits.adapters.typed import make_aec as make_aec
+from hushbandits.adapters.typed import make_sb3 as make_sb3
+from hushbandits.adapters.typed import make_torchrl as make_torchrl
+from hushbandits.adapters.typed import make_vec as make_vec
+from hushbandits.adapters.typed import wrap as wrap
 from hushbandits.agents.lifting import FromFunction as FromFunction
 from hushbandits.agents.per_agent import PerAgent as PerAgent
 from hushbandits.bench import stats as stats
