@@ -5,7 +5,7 @@ from pathlib import Path
 import nox
 
 nox.options.sessions = ["lint", "tests"]
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
 @nox.session
@@ -88,28 +88,49 @@ def coverage(session):
     session.run("coverage", "report", "--skip-covered")
 
 
-#: Library → what its script under examples/ needs beside this package; docs/compatibility.md says what was found.
+#: Library → what its scripts under examples/ need beside this package; docs/compatibility.md says what was found.
 COMPAT = {
-    "agilerl": ["agilerl==2.58.0", "peft"],
+    "agilerl": ["agilerl>=2.58", "peft"],
     "benchmarl": ["benchmarl>=1.5.2"],
+    "jax": ["jax"],
     "rllib": ["ray[rllib]>=2.60"],
+    "sb3": ["stable-baselines3>=2.6"],
+    "skrl": ["skrl>=2.1.1"],
     "supersuit": ["supersuit>=3.11", "stable-baselines3>=2.6"],
     "tianshou": ["tianshou>=2.0.1"],
-    "torchrl": ["torchrl>=0.14.1"],
+    "torchrl": ["torchrl>=0.10.1"],
 }
 
 
 def compat(library):
-    """One library in an environment of its own: its script steps and trains an env of each setting."""
+    """One library in an environment of its own: its script trains an env of each setting, and its recipe runs."""
 
     def session(session):
         session.install(".[bench]", "torch==2.13.0", *COMPAT[library])
-        (script,) = Path("examples").glob(f"{library}_*.py")
-        session.run("python", str(script), *session.posargs)
+        for script in sorted(Path("examples").rglob(f"{library}_*.py")):
+            session.run("python", str(script), *session.posargs)
 
-    session.__doc__ = f"An env of each setting, trained shortly with {library}."
+    session.__doc__ = f"Envs, trained shortly with {library}."
     nox.session(session, name=f"compat-{library}")
 
 
 for library in COMPAT:
     compat(library)
+
+
+@nox.session
+def resolve(session):
+    """Whether every client's environment can be resolved on the oldest and the newest Python; names what breaks."""
+    session.install("uv")
+    broken = []
+    for library, needs in COMPAT.items():
+        asked = Path(session.create_tmp()) / f"{library}.in"
+        asked.write_text("\n".join(needs))
+        for python in (PYTHONS[0], PYTHONS[-1]):
+            how = ("--quiet", "--no-header", "--no-annotate", "--extra", "bench", "--python-version", python)
+            try:
+                session.run("uv", "pip", "compile", *how, "pyproject.toml", str(asked))
+            except nox.command.CommandFailed:  # uv has said which requirements contradict each other
+                broken.append(f"{library} on Python {python}")
+    if broken:
+        session.error(f"cannot be resolved: {', '.join(broken)}")

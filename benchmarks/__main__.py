@@ -32,6 +32,7 @@ SCRIPTS = (
     "losses",
     "same",
     "linear",
+    "typed",
 )
 
 _HELP = """\

@@ -39,7 +39,7 @@ def train(env_id, steps=512, **kwargs):
         OffPolicyTrainerParams(
             training_collector=collector, max_epochs=1, epoch_num_steps=steps, batch_size=64,
             collection_step_num_env_steps=32, update_step_num_gradient_steps_per_sample=0.1,
-            multi_agent_return_reduction=lambda returns: returns.mean(-1), show_verbose=False,
+            multi_agent_return_reduction=lambda returns: returns.mean(-1), verbose=False, show_progress=False,
         )
     )  # fmt: skip
 

@@ -26,7 +26,6 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.random.rewards import Bernoulli, Law
 from hushbandits.core.random.streams import Uniforms
 from hushbandits.core.task import RLTask
-from hushbandits.core.team import EnvView
 from hushbandits.core.world import World
 from hushbandits.envs.rounds.env import Rounds
 from hushbandits.policies.registry import POLICIES
@@ -55,7 +54,7 @@ PLAYERS = {
 }  # fmt: skip
 #: Public, and imported from where they stand.
 FURTHER = (
-    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, RLTask, World, EnvView, Rounds, Routine,
+    Law, Bernoulli, Uniforms, NoiseLaw, Mechanism, Payload, RLTask, World, Rounds, Routine,
 )  # fmt: skip
 TABLES = {
     "agents": ("Agents", AGENTS, "What may stand wherever an agent is named. A policy is an agent that plays alone."),

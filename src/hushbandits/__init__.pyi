@@ -1,11 +1,11 @@
 # What the package offers, and where it is written: `__init__.py` reads this table, and so do type checkers.
 from hushbandits import testing as testing
-from hushbandits.adapters.make import make as make
-from hushbandits.adapters.make import make_aec as make_aec
-from hushbandits.adapters.make import make_sb3 as make_sb3
-from hushbandits.adapters.make import make_torchrl as make_torchrl
-from hushbandits.adapters.make import make_vec as make_vec
-from hushbandits.adapters.make import wrap as wrap
+from hushbandits.adapters.typed import make as make
+from hushbandits.adapters.typed import make_aec as make_aec
+from hushbandits.adapters.typed import make_sb3 as make_sb3
+from hushbandits.adapters.typed import make_torchrl as make_torchrl
+from hushbandits.adapters.typed import make_vec as make_vec
+from hushbandits.adapters.typed import wrap as wrap
 from hushbandits.agents.lifting import FromFunction as FromFunction
 from hushbandits.agents.per_agent import PerAgent as PerAgent
 from hushbandits.bench import stats as stats
@@ -35,8 +35,10 @@ from hushbandits.core.messages import Inbox as Inbox
 from hushbandits.core.messages import Observation as Observation
 from hushbandits.core.metric import Metric as Metric
 from hushbandits.core.random.rewards import UniformMeans as UniformMeans
+from hushbandits.core.random.streams import Streams as Streams
 from hushbandits.core.random.streams import spawn_seeds as spawn_seeds
 from hushbandits.core.rollout import rollout as rollout
+from hushbandits.core.team import EnvView as EnvView
 from hushbandits.core.team import Requirements as Requirements
 from hushbandits.core.team import Team as Team
 from hushbandits.core.team import check_compatible as check_compatible

@@ -20,12 +20,16 @@ def assigned(tree, name):
 
 
 COMPAT = assigned(NOX, "COMPAT")
-SCRIPTS = {library: list((ROOT / "examples").glob(f"{library}_*.py")) for library in COMPAT}
+SCRIPTS = [path for library in COMPAT for path in (ROOT / "examples").glob(f"{library}_*.py")]
 
 
-@pytest.mark.parametrize("library", COMPAT)
-def test_a_script_steps_an_env_of_each_setting(library):
-    (script,) = SCRIPTS[library]
+def test_every_library_has_a_script_or_a_recipe():
+    scripts = {path.stem.split("_")[0] for path in (ROOT / "examples").rglob("*_*.py")}
+    assert scripts >= {*COMPAT}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_steps_an_env_of_each_setting(script):
     text = script.read_text()
     compile(text, script, "exec")
     tasks = assigned(ast.parse(text), "TASKS")

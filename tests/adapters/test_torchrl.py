@@ -1,6 +1,7 @@
 """TorchRL's view: its check, rows equal to the batched env, truncation, a short training."""
 
 import copy
+import pickle
 import runpy
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from hushbandits.adapters.make import make_torchrl
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchrl")
 from tensordict import TensorDict  # noqa: E402
-from torchrl.envs import ActionMask, EnvBase, SerialEnv, TransformedEnv, check_env_specs  # noqa: E402
+from torchrl.envs import ActionMask, EnvBase, EnvCreator, ParallelEnv, SerialEnv, TransformedEnv, check_env_specs  # noqa: E402
 
 NET = {"n_agents": 4, "horizon": 6}
 CODINGS = ("discrete", "multidiscrete", "native")
@@ -147,17 +148,31 @@ def test_the_seed_decides_and_the_stream_goes_on():
         one.set_seed(-1)
 
 
+def side_by_side(kind):
+    env = kind(2, EnvCreator(lambda: made("CoopNetwork-v0", **NET, runs=2)))
+    try:
+        env.set_seed(3)
+        return sampled(env, 8)
+    finally:
+        env.close()
+
+
 def test_several_views_side_by_side():
-    env = SerialEnv(2, lambda: made("CoopNetwork-v0", **NET, runs=2))
-    assert env.rollout(8, break_when_any_done=False)["next", "agents", "reward"].shape == (2, 2, 8, 4, 1)
+    assert side_by_side(SerialEnv)["next", "agents", "reward"].shape == (2, 2, 8, 4, 1)
 
 
-def test_a_copy_goes_its_own_way():
+@pytest.mark.weekly
+def test_processes_play_what_one_process_plays():
+    assert (side_by_side(ParallelEnv) == side_by_side(SerialEnv)).all()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"])
+def test_a_copy_goes_its_own_way(copied):
     env = made("CoopNetwork-v0", **NET)
     env.set_seed(1)
     state = env.reset()
     state = env.rand_action(state)
-    twin = copy.deepcopy(env)
+    twin = copied(env)
     assert (env.step(state.clone())["next"] == twin.step(state.clone())["next"]).all()
 
 

@@ -103,6 +103,23 @@ def test_a_row_is_a_run_of_the_core_whatever_the_others_do(env_id, kwargs, proto
     assert ends > runs
 
 
+def test_with_a_seed_for_each_run_a_row_is_an_env_of_its_own():
+    env = make_vec("CoopNetwork-v0", 3, n_agents=2, horizon=4)
+    for seeds in ([4, 9, 4], np.array([4, 4, 9, 9, 4, 4])):
+        seen, _ = env.reset(seed=seeds)
+        alone = [hb.make("CoopNetwork-v0", n_agents=2, horizon=4) for _ in range(3)]
+        first = [one.reset(seed=seed)[0].values() for one, seed in zip(alone, (4, 9, 4), strict=True)]
+        np.testing.assert_array_equal(run_by_run(env, seen), list(map(list, first)))
+        for step in range(6):
+            _, reward, *_ = env.step(np.arange(6))
+            for r, one in enumerate(alone):
+                _, paid, *_ = one.step({"agent_0": 2 * r, "agent_1": 2 * r + 1})
+                np.testing.assert_array_equal(reward[2 * r : 2 * r + 2], list(paid.values()))
+                if not one.agents:
+                    assert step == 3
+                    one.reset()
+
+
 @settings(deadline=None, max_examples=12)
 @given(st.sampled_from([c for c in CASES if c[1].get("graph") is None]), st.integers(0, 2**32), st.data())
 def test_runs_that_are_started_by_hand_are_the_cores_too(case, seed, data):

@@ -129,6 +129,13 @@ def test_the_improvements_interval_is_the_plain_bootstraps():
     assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
 
 
+def test_the_metric_is_the_settings_where_none_is_named(results):
+    assert hb.compare(*results).metric == "regret"
+    env = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 50}
+    voted = [hb.evaluate("DPMASE-v0", agent, runs=2, env=env) for agent in ("DP-MASE", "Random")]
+    assert hb.compare(*voted).metric == "rounds"
+
+
 def test_a_folder_is_compared_point_by_point_and_as_a_whole(folder, results):
     part = hb.load_results(folder).parts[0]
     found = comparisons(part.configurations, "regret")

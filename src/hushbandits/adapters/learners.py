@@ -92,8 +92,8 @@ def spelled(core: Env) -> str:
 class Episodes:
     """The seeds of the successive episodes of R runs of an array core.
 
-    The first episode of row i under a seed s is run i of ``core.reset(s)``; its e-th one after it is run i + e·2³²,
-    whatever the other rows do.
+    The first episode of row i under a seed s is run i of ``core.reset(s)``, or run 0 if each row has its own seed; its
+    e-th one after it is that run's number + e·2³², whatever the other rows do.
 
     Parameters
     ----------
@@ -111,29 +111,37 @@ class Episodes:
     """
 
     def __init__(self, runs: int, again: Seeds | None = None):
-        self._seed: int | None = None
+        self._seeds: list[int] = []  # one for all runs, or one for each
         self._played = np.arange(runs)  # the numbers of the runs that are played
         self._again = again
 
-    def start(self, seed: int | None, core: Env) -> Seeds:
+    def start(self, seed: int | Sequence[int] | None, core: Env) -> Seeds:
         """Return the seeds of all runs' first episodes under `seed`, or without a seed those of the next episodes.
 
-        Without a seed they are the next of the stream that goes on; it begins with fresh entropy.
+        With a sequence of seeds, row r plays run 0 of ``core.reset(seed[r])``.  Without a seed they are the next of the
+        stream that goes on; it begins with fresh entropy.
         """
+        rows = np.arange(len(self._played))
         if seed is None and self._again is not None:
             return self._again
-        if seed is None and self._seed is not None:
-            return self.following(np.arange(len(self._played)), core)
+        if seed is None and self._seeds:
+            return self.following(rows, core)
         fresh = np.random.SeedSequence().entropy if seed is None else seed
-        self._seed = int(integer("seed", fresh, 0, np.inf))
-        self._played = np.arange(len(self._played))
-        return spawn_seeds(self._seed, len(self._played), world=core.seed_text)
+        if isinstance(fresh, Sequence):
+            self._seeds, numbers = [int(integer("seed", one, 0, np.inf)) for one in fresh], 0 * rows
+        else:
+            self._seeds, numbers = [int(integer("seed", fresh, 0, np.inf))], rows
+        return self._of(rows, numbers, core)
 
     def following(self, rows: Sequence[int] | Array, core: Env) -> Seeds:
         """Return the seeds of the next episodes of the runs `rows`, ``(len(rows), 3)``."""
-        assert self._seed is not None
-        numbers = self._played[rows] + (1 << 32)
-        seeds = spawn_seeds(self._seed, len(numbers), world=core.seed_text)
+        return self._of(rows, self._played[rows] + (1 << 32), core)
+
+    def _of(self, rows: Sequence[int] | Array, numbers: Array, core: Env) -> Seeds:
+        if len(self._seeds) == 1:
+            seeds = spawn_seeds(self._seeds[0], len(numbers), world=core.seed_text)
+        else:
+            seeds = np.concatenate([spawn_seeds(self._seeds[r], 1, world=core.seed_text) for r in rows])
         self._played[rows] = seeds[:, 2] = numbers
         return seeds
 
@@ -157,7 +165,7 @@ class Rows:
         #: Whether everyone's first episode has begun.
         self.begun = False
 
-    def reset(self, seed: int | None = None, rows: Array | None = None) -> Array:
+    def reset(self, seed: int | Sequence[int] | None = None, rows: Array | None = None) -> Array:
         """Start the next episodes of all runs, or of the runs `rows`; return observations ``(R, M, D)``."""
         if rows is None or len(rows) == self.runs:
             self.task.reset(self._episodes.start(seed, self.core))

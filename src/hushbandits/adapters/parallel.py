@@ -122,7 +122,8 @@ class ParallelView(ParallelEnv[str, Array, object]):
             A bad seed, or options that the env does not take or that would change its spaces.
         """
         self._take(options)
-        self.task.reset(self._episodes.start(seed, self.core))
+        number = None if seed is None else int(integer("seed", seed, 0, np.inf))
+        self.task.reset(self._episodes.start(number, self.core))
         self.agents = self.possible_agents[:]
         self._begun, self._over, self._cycles = True, False, 0
         self._open = False  # whether a round waits for its talk

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hushbandits.adapters.learners import Info, Rows, begun, checked_mode, spelled
-from hushbandits.core import Array, Stacked, as_array, choice, shown
+from hushbandits.core import Array, Stacked, as_array, choice, integer, shown
 
 _MODES = {mode.name.lower().replace("_", "-"): mode for mode in AutoresetMode}
 
@@ -69,15 +69,16 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
 
     # -- the episodes -------------------------------------------------------------------------------------------
 
-    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Array, Info]:
+    def reset(self, *, seed: int | Sequence[int] | None = None, options: Info | None = None) -> tuple[Array, Info]:
         """Start episodes of all runs, or of the runs in ``reset_mask``; return observations and infos of all sub-envs.
 
         Parameters
         ----------
-        seed : int, optional
+        seed : int or sequence of int, optional
             One for all: run r plays what ``make_batched(id, runs=R).reset(seed)`` plays as its row r, and its later
-            episodes are the same whatever the other runs do.  ``None``: the next episodes of the stream that a seed
-            began, or fresh entropy if none has.
+            episodes are the same whatever the other runs do.  One for each run, or for each sub-env and then equal in
+            a run: run r plays what ``make(id).reset(seed[r])`` plays.  ``None``: the next episodes of the stream that
+            a seed began, or fresh entropy if none has.
         options : mapping, optional
             ``{"reset_mask": (num_envs,) bools}``: start the marked runs alone; all agents of a run, or none.
 
@@ -86,14 +87,26 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         ValueError
             A bad seed or mask, or other options: parameters of the env are given to `make_vec`.
         """
+        own = self._by_run(seed) if isinstance(seed, Sequence | np.ndarray) else seed
         rows = self._masked(seed, options)
-        observation = self._rows.reset(seed, rows)
-        if seed is not None:
-            super().reset(seed=int(seed))
+        observation = self._rows.reset(own, rows)
+        if own is not None:
+            super().reset(seed=int(own[0] if isinstance(own, list) else own))
         self._over[slice(None) if rows is None else rows] = False
         return self._flat(observation), self._infos()
 
-    def _masked(self, seed: int | None, options: Info | None) -> Array | None:
+    def _by_run(self, seeds: Sequence[int] | Array) -> list[int]:
+        """Return the seed of each run, given `seeds` of all runs or of all sub-envs."""
+        numbers = [int(integer("seed", one, 0, np.inf)) for one in seeds]
+        each = len(numbers) // self.runs
+        if each not in (1, self.n_agents) or numbers != [one for one in numbers[::each] for _ in range(each)]:
+            raise ValueError(
+                f"seed={shown(seeds)} must have one seed for each of {self.runs} runs, or for each of {self.num_envs} "
+                f"sub-envs, equal for all agents of a run"
+            )
+        return numbers[::each]
+
+    def _masked(self, seed: int | Sequence[int] | None, options: Info | None) -> Array | None:
         """Return the numbers of the runs in ``reset_mask``, or ``None`` for all runs."""
         asked = {} if options is None else options
         if not isinstance(asked, Mapping) or set(asked) - {"reset_mask"}:

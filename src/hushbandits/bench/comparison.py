@@ -6,13 +6,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from hushbandits.bench.report.tables import heads, notes, rows
-from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.stats import STATISTICS
 from hushbandits.bench.stats.pairs import Compared, against
 from hushbandits.core import choice, integer, real, shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from hushbandits.bench.results import Results
 
 
 class Comparison(Compared):
@@ -52,7 +53,7 @@ class Comparison(Compared):
 
 
 def compare(
-    *lines: object, metric: str = "regret", names: Sequence[str] | None = None, statistic: str = "mean",
+    *lines: "Results", metric: str | None = None, names: Sequence[str] | None = None, statistic: str = "mean",
     level: float = 0.95, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Return a comparison of all pairs (A, B) of configurations by `metric`; effects are A − B.
@@ -63,8 +64,9 @@ def compare(
     ----------
     *lines : Results
         One or several configurations each.
-    metric : str
-        The metric compared, at the end of each run.
+    metric : str, optional
+        The metric compared, at the end of each run; default: ``"regret"`` if every configuration has it, else the first
+        metric that all have, such as the rounds of an exploration.
     names : sequence of str, optional
         Names of the configurations; default: the names or labels of their agents.
     statistic : str
@@ -94,11 +96,11 @@ def compare(
     """
     choice("statistic", statistic, STATISTICS)
     level, seed = real("level", level, 0, 1), integer("seed", seed, 0)
-    found: list[Configuration] = []
     for result in lines:
         if not hasattr(result, "ends"):
             raise TypeError(f"compare takes Results, not {shown(result)}")
-        found += result.ends(metric)
+    metric = _shared(lines) if metric is None else metric
+    found = [one for result in lines for one in result.ends(metric)]
     if len(found) < 2:
         raise ValueError(f"compare needs at least two configurations, not {len(found)}")
     labels = [one.label for one in found] if names is None else list(names)
@@ -108,3 +110,10 @@ def compare(
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each configuration")
     named = [replace(one, label=label) for label, one in zip(labels, found, strict=True)]
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
+
+
+def _shared(lines: Sequence["Results"]) -> str:
+    """Return the metric that is compared by default."""
+    first, *others = [one.metrics() for result in lines for one in result.configurations] or [[]]
+    shared = [name for name in first if all(name in names for names in others)]
+    return "regret" if "regret" in shared or not shared else shared[0]

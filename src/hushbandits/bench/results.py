@@ -257,7 +257,7 @@ class Results:
         """Return the `table` of `metrics` in LaTeX, with special characters escaped."""
         return str(self.table(metrics).to_latex(index=False, escape=True, float_format="%.4g"))
 
-    def compare(self, metric: str = "regret", **how: Any) -> Comparison:
+    def compare(self, metric: str | None = None, **how: Any) -> Comparison:
         """Return a `Comparison` of all pairs of configurations; the options are those of `hushbandits.compare`."""
         return compare(self, metric=metric, **how)
 

@@ -192,10 +192,10 @@ class Team(GuaranteeSource):
         """Return the agent's requirements, given env parameters `settings` that reveal nothing about the arms."""
         return Requirements()
 
-    def validate_env(self, env: World) -> None:
+    def validate_env(self, env: EnvView) -> None:
         """Raise ``ValueError`` if the team cannot play in `env`, the view of an env before its start."""
 
-    def metrics(self, env: World) -> dict[str, Array]:
+    def metrics(self, env: EnvView) -> dict[str, Array]:
         """Return the team's own metrics after the last round, each ``(R, …)``; `env` is a view.
 
         `env` is the view of that game, and shows for the time of this call what the arms were
@@ -203,7 +203,7 @@ class Team(GuaranteeSource):
         """
         return {}
 
-    def runs_at_once(self, env: World) -> int | None:
+    def runs_at_once(self, env: EnvView) -> int | None:
         """Return how many runs of `env` (a view) to play at once, so that a round's arrays fit into the CPU caches.
 
         ``None``: any number.  No result depends on it; every part is played by a copy of the team as it was built.
@@ -213,7 +213,7 @@ class Team(GuaranteeSource):
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         return self.claimed_guarantees(view_of(env))
 
-    def reset(self, env: World, rng: Streams) -> None:
+    def reset(self, env: EnvView, rng: Streams) -> None:
         """Start new runs in `env` (a view), with the random streams `rng`.
 
         Parameters
