@@ -7,6 +7,10 @@ setting and uniform play, on the same episodes, and prints the table of built-in
 the study over five training seeds.  It trains the missing policies in FOLDER with ``hushbandits train``, draws
 ``learning.png`` there, and plays all policies on the same fresh episodes: at the size of their training, and for the
 three short ids at twice the number of arms and agents.
+
+``python -m benchmarks learning FOLDER ppo [ID ...]`` (needs the extra sb3; about 20 minutes) does so for PPO in the
+short ids, and prints the scores of trained policies, of the rule where training starts, and of the other agents; also
+in the hard ids of the setting, where it plays the policies of the short id.
 """
 
 import json
@@ -21,6 +25,8 @@ import numpy as np
 from scipy.stats import t
 
 import hushbandits as hb
+from hushbandits.baselines.sb3_choices import SCALE
+from hushbandits.baselines.sb3_choices import rule as weights
 
 SEEDS = range(5)
 HELD_OUT = 500
@@ -68,6 +74,21 @@ STUDY = {
 }  # fmt: skip
 
 
+def _ppo(algo, steps, runs, n_steps, rate, gamma):
+    hyper = {"gamma": gamma, "ent_coef": 0.0, "learning_rate": rate, "n_steps": n_steps}
+    settings = [f"algo.{key}={value}" for key, value in {"policy": "equivariant", "net_arch": "[]", **hyper}.items()]
+    sizes = ("--steps", str(steps), "--runs", str(runs))
+    return ("--algo", algo, *sizes, *(word for setting in settings for word in ("--set", setting)))
+
+
+#: Trainings of PPO in the short ids.
+PPO = {
+    "CoopNetwork-Train-v0": _ppo("ppo", 400_000, 128, 50, 0.0003, 0.99),
+    "DPMASE-Train-v0": _ppo("maskable-ppo", 400_000, 256, 50, 0.0003, 1.0),
+    "DistDP-Train-v0": _ppo("ppo", 200_000, 256, 16, 0.001, 1.0),
+}
+
+
 #: Built-in policies: their training id, their score, and the rule beside them.
 SHIPPED = {
     "ES-CoopNetwork": ("CoopNetwork-Train-v0", "regret", "Index-TS"),
@@ -81,12 +102,13 @@ SHIPPED = {
 RUNS = 400
 
 
-def trained(id, seed, folder):
+def trained(id, seed, folder, how=None):
     """Return the folder of a training; train if it is missing or incomplete."""
     out = folder / f"{id}-{seed}"
     card = out / "card.json"
     if not (card.exists() and json.loads(card.read_text())["training"]["complete"]):
-        how = ["--algo", "es", *STUDY[id].how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
+        how = how or ("--algo", "es", *STUDY[id].how)
+        how = [*how, "--seed", str(seed), "--evaluations", "4", "--held-out", str(HELD_OUT)]
         subprocess.run([sys.executable, "-m", "hushbandits", "train", id, *how, "--out", str(out)], check=True)
     return out
 
@@ -144,6 +166,22 @@ def curves(folder, all_folders):
     figure.savefig(folder / "learning.png", dpi=120)
 
 
+def gradients(folder, *ids):
+    """Print the scores of PPO's policies in their training id and in the hard ids, beside those at 0 steps."""
+    for id in ids or PPO:
+        folders = [trained(id, seed, folder, PPO[id]) for seed in SEEDS]
+        start, setting = folder / f"{id}-start", hb.make_team(f"sb3:{folders[0]}").setting
+        start.mkdir(exist_ok=True)
+        (start / "card.json").write_bytes((folders[0] / "card.json").read_bytes())
+        first = {"head.weight": SCALE * weights(setting)[None], "head.bias": np.zeros(1)}
+        np.savez(start / "weights.npz", **first)
+        env = {"permute_arms": True} if setting == "network" else {}
+        for there in sorted((there for there in STUDY if there.startswith(id[:6])), key=len):  # the short id first
+            for metric in STUDY[there].metrics:
+                others = [f"sb3:{start}", *STUDY[there].others]
+                print(row(there, folders, metric, 1_000, env, others), flush=True)
+
+
 def shipped():
     """Print the table of built-in policies: as they are, deterministic, and with messages sent after the reward."""
 
@@ -167,6 +205,9 @@ def shipped():
 def main(folder=None, *ids):
     if folder is None:
         shipped()
+        return
+    if ids[:1] == ("ppo",):
+        gradients(Path(folder), *ids[1:])
         return
     folder, ids = Path(folder), ids or tuple(STUDY)
     if strange := [id for id in ids if id not in STUDY]:

@@ -14,7 +14,7 @@ from gymnasium.spaces import MultiBinary
 
 from hushbandits.agents.lifting import TaskTeam, given_options
 from hushbandits.baselines.learned import ACTIVATIONS, Learned, Network, heads_of, parts_of, read
-from hushbandits.baselines.sb3_choices import choices
+from hushbandits.baselines.sb3_choices import SCALE, choices
 from hushbandits.core import Array, EnvView, Params, RLTask, Streams, World, flag, shown
 from hushbandits.core.random.names import TRAINED
 from hushbandits.core.task import EARNED
@@ -164,7 +164,10 @@ def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
         raise _refused(f"a policy of class {cls.__module__}.{cls.__name__} is not supported")
     if eyes != "FlattenExtractor" or activation.lower() not in ACTIVATIONS:
         raise _refused(f"features extractor {eyes} with activation {activation} is not supported")
-    return network(its.state_dict()), activation.lower()
+    weights = network(its.state_dict())
+    if "Equivariant" in cls.__name__:
+        weights |= {name: SCALE * weights[name] for name in ("head.weight", "head.bias")}
+    return weights, activation.lower()
 
 
 def of_model(given: BaseAlgorithm) -> Learned:

@@ -17,6 +17,24 @@ CHOICES = {
     "feedback": ("gap", "untried", "late_untried", "size", "size2", "rest", "rest2", "sure", "gap_rest", "few"),
 }
 
+#: Weights of linear scores, a rule for each setting: a Thompson index; a vote by the gap; a block for each arm, then
+#: for the close ones, longer as estimates become precise.
+_RULES = {
+    "network": {"mean": 4.0, "prior": 4.0, "late_spread": 1.0, "lot": 0.4, "late_lot": 0.4},
+    "exploration": {"vote": -1.0, "score": 1.0, "likely": 0.7, "worst": 0.5, "few": -3.0},
+    "feedback": {
+        "gap": -4.0, "untried": 4.0, "size": 9.0, "size2": -8.0, "rest": 8.0, "rest2": -8.0, "sure": 25.0,
+        "gap_rest": -4.0, "few": 3.0,
+    },
+}  # fmt: skip
+#: Factor of the scores of policies that draw actions: with it, a softmax of a rule's scores is nearly greedy.
+SCALE = 25.0
+
+
+def rule(setting: str) -> Array:
+    """Return the weights of a linear score that plays the hand-written rule of `setting`, one per feature."""
+    return np.array([_RULES[setting].get(name, 0.0) for name in CHOICES[setting]])
+
 
 def choices(task: RLTask) -> int:
     """Return C, the number of choices that an agent has in `task`, whose actions must be single choices."""

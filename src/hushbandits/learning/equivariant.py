@@ -1,8 +1,9 @@
 """Permutation-equivariant policies for Stable-Baselines3, which score choices one by one.
 
 A small net, shared by all choices, reads the features of one choice (`hushbandits.baselines.sb3_choices`), so it
-works for any number of arms.  Actions are drawn from the softmax of the scores.  A second net reads the choices for the
-value; its outputs are pooled by mean and maximum.
+works for any number of arms.  Without hidden layers (``net_arch=[]``) the training starts at a hand-written rule, as
+that of ``es`` does.  Actions are drawn from the softmax of the scores.  A second net reads the choices for the value;
+its outputs are pooled by mean and maximum.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
 from hushbandits.adapters.sb3 import RowsVecEnv
-from hushbandits.baselines.sb3_choices import CHOICES, described
+from hushbandits.baselines.sb3_choices import CHOICES, SCALE, described, rule
 from hushbandits.core import Array
 
 
@@ -51,11 +52,10 @@ class Described(VecEnvWrapper):
         return self._described(self.venv.reset())
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
-        """Play a step; return features of choices in place of observations, also in ``terminal_observation``."""
+        """Play a step; return features of choices in place of observations.  The horizon ends an episode."""
         seen, reward, over, infos = self.venv.step_wait()
         for info in infos:
-            if "terminal_observation" in info:
-                info["terminal_observation"] = self._described(info["terminal_observation"][None])[0]
+            info.pop("TimeLimit.truncated", None)
         return self._described(seen), reward, over, infos
 
     def _described(self, seen: Array) -> Array:
@@ -64,10 +64,10 @@ class Described(VecEnvWrapper):
 
 
 class _Head(nn.Linear):
-    """Output layer with one score per choice."""
+    """Output layer with one score per choice, `SCALE` times a linear function."""
 
     def forward(self, latent: torch.Tensor) -> torch.Tensor:
-        return super().forward(latent).squeeze(-1)
+        return SCALE * super().forward(latent).squeeze(-1)
 
 
 def _head(latent_dim: int) -> nn.Module:
@@ -80,11 +80,11 @@ class _Nets(nn.Module):
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
         super().__init__()
         self._shape = shape
+        own = widths or [32]
         self.policy_net, self.value_net = (
-            nn.Sequential(*create_mlp(shape[1], -1, widths, activation)) for _ in range(2)
+            nn.Sequential(*create_mlp(shape[1], -1, layers, activation)) for layers in (widths, own)
         )
-        self.latent_dim_pi = widths[-1] if widths else shape[1]
-        self.latent_dim_vf = 2 * self.latent_dim_pi
+        self.latent_dim_pi, self.latent_dim_vf = [shape[1], *widths][-1], 2 * own[-1]
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return self.forward_actor(features), self.forward_critic(features)
@@ -104,6 +104,12 @@ class _Scores:
     net_arch: list[int] | dict[str, list[int]]
     activation_fn: type[nn.Module]
     action_dist: Distribution
+    action_net: nn.Linear
+
+    def start_at_rule(self, setting: str) -> None:
+        """Set the weights of a linear score to those of the hand-written rule of `setting`."""
+        with torch.no_grad():
+            self.action_net.weight[:] = torch.as_tensor(rule(setting))
 
     def _build_mlp_extractor(self) -> None:
         widths = self.net_arch if isinstance(self.net_arch, list) else [32, 32]  # a dict is the library's default

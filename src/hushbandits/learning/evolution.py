@@ -10,24 +10,12 @@ import numpy as np
 
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
-from hushbandits.baselines.sb3_choices import CHOICES, choices
+from hushbandits.baselines.sb3_choices import CHOICES, choices, rule
 from hushbandits.core import Array, Streams, integer, real, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
 from hushbandits.core.utils import extra
 from hushbandits.learning.models import mixed, widths_of
 from hushbandits.learning.record import Score, earned
-
-#: Initial weights, a rule for each setting: a Thompson index; a vote by the gap; a block for each arm, then for the
-#: close ones, longer as estimates become precise.  From zero weights a server asks one user at a time, and every
-#: candidate has the same return.
-_STARTS = {
-    "network": {"mean": 4.0, "prior": 4.0, "late_spread": 1.0, "lot": 0.4, "late_lot": 0.4},
-    "exploration": {"vote": -1.0, "score": 1.0, "likely": 0.7, "worst": 0.5, "few": -3.0},
-    "feedback": {
-        "gap": -4.0, "untried": 4.0, "size": 9.0, "size2": -8.0, "rest": 8.0, "rest2": -8.0, "sure": 25.0,
-        "gap_rest": -4.0, "few": 3.0,
-    },
-}  # fmt: skip
 
 
 class Evolution:
@@ -67,7 +55,8 @@ class Evolution:
         self._rng = np.random.RandomState(seed % 2**32)  # the library's own, apart from the global one
         first = [self._rng.randn(math.prod(shape)) / math.sqrt(shape[-1]) for shape in self._shapes.values()]
         if len(widths) == 1:
-            first = [np.array([_STARTS[setting].get(name, 0.0) for name in CHOICES[setting]])]
+            # from zero weights a server asks one user at a time, and every candidate has the same return
+            first = [rule(setting)]
         options = {"seed": seed % 2**31 + 1, "randn": self._rng.randn, "verbose": -9}
         if population is not None:
             options["popsize"] = integer("algo.population", population, 4)

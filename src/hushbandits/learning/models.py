@@ -70,9 +70,12 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
         rollout = integer("algo.n_steps", given["n_steps"], 1) * venv.num_envs
         given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal batches
     try:
-        return cls(policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
+        model = cls(policy, venv, seed=seed % 2**32, device="cpu", policy_kwargs=network, **given)
     except Exception as error:  # the library raises various errors for invalid values
         raise ValueError(f"algo={algo!r} cannot be built with {shown(dict(hyper))}: {words(error)}") from error
+    if policy != "MlpPolicy" and network.get("net_arch") == []:
+        model.policy.start_at_rule(venv.unwrapped.rows.core.setting)
+    return model
 
 
 def widths_of(layers: object) -> list[int]:

@@ -158,14 +158,14 @@ def card(folder: str | Path, license: str | None = None) -> str:
     if "training" not in policy.card:
         raise ValueError(f"the policy in {path} has no record of its training, which a model card needs")
     training = policy.card["training"]
-    scores = training["curve"][-1], training["random"]
-    mine, theirs = ({"return": score["return"], **score["metrics"]} for score in scores)
+    scores = training["curve"][-1], training["random"], training["curve"][0]
+    mine, theirs, start = ({"return": score["return"], **score["metrics"]} for score in scores)
     top = {"license": license} if license is not None else {}
     folders = PackageLoader("hushbandits", "data/templates")
     env = Environment(loader=folders, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     return env.get_template("model_card.txt").render(
         top=top | _fields(policy, mine), call=_call(policy, f"sb3:{path.resolve().name}"), id=policy.env["type"],
-        policy=policy, training=training, mine=mine, theirs=theirs, said=_said,
+        policy=policy, training=training, mine=mine, theirs=theirs, start=start, said=_said,
     )  # fmt: skip
 
 
