@@ -307,10 +307,8 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
                 made = (*made, make_wrapper(name, **params))
         for key, value in implied.items():
             if key in given and given[key] is not value and not np.array_equal(given[key], value):
-                raise ValueError(
-                    f"env {key}={given[key]!r} must equal {key}={value!r}, which agent {team.name} requires: "
-                    f"leave {key} out of env"
-                )
+                wanted = f"must equal {key}={value!r}, which agent {team.name} requires"
+                raise ValueError(f"env {key}={given[key]!r} {wanted}: leave {key} out of env")
         given |= implied if team.fields is None else {"fields": team.fields, **implied}
     takes, merged = parameters(entry), {**spec.defaults, **given}
     parts = [

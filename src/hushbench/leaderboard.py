@@ -8,7 +8,7 @@ import numpy as np
 
 import hushbandits as hb
 from hushbench.submission import Submission
-from hushbench.tasks import Array, Row, Task, anchors, chosen, of, settings, standing, tasks
+from hushbench.tasks import Row, Task, Values, anchors, chosen, of, settings, standing, tasks
 
 #: Columns of the leaderboard.
 HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "tasks", "source")
@@ -16,9 +16,7 @@ HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "
 SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 
 
-def summary(
-    asked: Sequence[Task], admitted: Mapping[str, Row], values: Mapping[str, Mapping[str, Array]]
-) -> list[list[str]]:
+def summary(asked: Sequence[Task], admitted: Mapping[str, Row], values: Values) -> list[list[str]]:
     """Return the rows of the summary table: the requested tasks, then each setting whose tasks are all done."""
     found = []
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}

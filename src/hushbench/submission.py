@@ -20,7 +20,7 @@ import numpy as np
 
 import hushbandits as hb
 from hushbench.play import Failed, admit, fresh, plain, play
-from hushbench.tasks import NAME, Array, Row, Standing, Task, chosen, entry, of, source, standing, tasks
+from hushbench.tasks import NAME, Array, Row, Standing, Task, Values, chosen, entry, of, source, standing, tasks
 
 #: Fields of the header, whose digest enters the seeds.
 HEADER = ("benchmark", "agent", "source", "command", "versions")
@@ -167,10 +167,7 @@ def _letters(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.casefold()).translate(str.maketrans("01i", "oll"))
 
 
-def make(
-    header: Mapping[str, object], beacon: Mapping[str, str], rows: Mapping[str, Row],
-    values: Mapping[str, Mapping[str, Array]],
-) -> Submission:  # fmt: skip
+def make(header: Row, beacon: Mapping[str, str], rows: Mapping[str, Row], values: Values) -> Submission:
     """Return the submission with these rows and values; raise ``ValueError`` if it is not valid."""
     stated = {name: {m: [plain(x) for x in row] for m, row in found.items()} for name, found in values.items()}
     played = {name: {**row, "values": stated[name]} if name in stated else row for name, row in rows.items()}
@@ -259,7 +256,7 @@ def verify(path: Path, agent: str | None, options: hb.RunOptions, shard: str | N
     return f"{path}: {numbers} runs, part {shard}, gave the same numbers again, and scores on fresh seeds agree"
 
 
-def _plausible(path: Path, stated: Mapping[str, Mapping[str, Array]], new: Mapping[str, Mapping[str, Array]]) -> None:
+def _plausible(path: Path, stated: Values, new: Values) -> None:
     """Raise `Failed` if the stated scores exceed those on fresh seeds by more than chance explains."""
     said, here = (
         np.concatenate([of(tasks()[name], {name: tasks()[name].costs(row)}) for name, row in values.items()])

@@ -35,8 +35,10 @@ DATA = Path(__file__).parent / NAME
 PLAYER = "hushbench.isolated:Isolated"
 
 Array = NDArray[np.float64]
-#: Entry of a task in a submission.
+#: Part of a submission: the entry of a task, or the header.
 Row = dict[str, object]
+#: Metrics of runs by task and name, each ``(runs,)``.
+Values = Mapping[str, Mapping[str, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -171,10 +171,8 @@ def _learning(agent: object) -> None:
     """Raise `Unlearning` unless an agent receives rewards or messages, or declares ``blind = True``."""
     if not (hasattr(agent, "compose") or hasattr(agent, "receive") or getattr(agent, "blind", False) is True):
         cls = agent if isinstance(agent, type) else type(agent)
-        raise Unlearning(
-            f"PerAgent({cls.__name__}): an agent with neither compose(reward) nor receive(messages) never learns; "
-            f"define one of the two, or set blind = True"
-        )
+        ways = "define compose(reward) or receive(messages), or set blind = True"
+        raise Unlearning(f"PerAgent({cls.__name__}): the agent never learns; {ways}")
 
 
 def _an(field: Field) -> str:

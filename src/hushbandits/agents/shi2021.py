@@ -72,25 +72,6 @@ def _learn_ahead(books: Books, arms: Array, rewards: Array, due: Array) -> None:
 
 
 @jit
-def _table(due: Array, sender: Array, mean: Array, count: Array, table: Array) -> None:
-    """Write the mean of client c's arm k that client m received last to ``table[r, m, c, k]``, NaN if there is none.
-
-    Only clients m in `due` need it.
-    """
-    runs, agents, slots = sender.shape
-    for r in range(runs):
-        for m in range(agents):
-            if not due[r, m]:
-                continue
-            table[r, m] = np.nan
-            for slot in range(slots):
-                if sender[r, m, slot] >= 0:
-                    for k in range(mean.shape[3]):
-                        if count[r, m, slot, k] > 0.0:
-                            table[r, m, sender[r, m, slot], k] = mean[r, m, slot, k]
-
-
-@jit
 def _median(heard: Array, own: Array, m: int, k: int, size: int, total: Array, number: Array) -> tuple[float, int]:
     """Return the median over groups of the averages of arm k that client m knows, and the number of these clients."""
     agents, groups, known = heard.shape[0], total.size, 0
@@ -154,22 +135,15 @@ def best_left(values: Array, books: Books) -> Array:
     return np.where(left, ordered, -np.inf).max(2, keepdims=True)
 
 
-@jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
     """Drop the arms outside `kept` for each client in `due`, and begin the next phase with `each` pulls per arm."""
-    for r in range(due.shape[0]):
-        for m in range(due.shape[1]):
-            if not due[r, m]:
-                continue
-            order, size = books.order[r, m], 0
-            for i in range(books.left[r, m]):
-                if kept[r, m, order[i]]:
-                    order[i], order[size] = order[size], order[i]
-                    size += 1
-            books.left[r, m], books.place[r, m] = size, 0
-            books.phase[r, m] += 1
-            books.each[r, m] = 0 if over[r, m] or size == 1 else each[r, m]
-            books.pulls[r, m] += books.each[r, m]
+    dropped = ~np.take_along_axis(kept, books.order, 2) | (np.arange(kept.shape[2]) >= books.left[..., None])
+    order = np.take_along_axis(books.order, dropped.argsort(2, kind="stable"), 2)
+    size = (~dropped).sum(2)
+    books.order[due], books.left[due], books.place[due] = order[due], size[due], 0
+    books.phase[due] += 1
+    books.each[due] = np.where(over | (size == 1), 0, each)[due]
+    books.pulls[due] += books.each[due]
 
 
 class Federated(Team):
@@ -268,8 +242,10 @@ class Federated(Team):
             mean, count = (values[posted % len(values)] for values in mail.values)
             table = np.where(count > 0.0, mean, np.nan)[:, None]
         else:
-            table = np.empty((runs, agents, agents, arms))
-            _table(due, *(np.asarray(inbox[field]) for field in ("sender", "mean", "count")), table)
+            sender, mean, count = (np.asarray(inbox[field]) for field in ("sender", "mean", "count"))
+            table = np.full((runs, agents, agents, arms), np.nan)
+            r, m, slot, k = np.nonzero((sender >= 0)[..., None] & (count > 0.0))  # a later slot replaces an earlier one
+            table[r, m, sender[r, m, slot], k] = mean[r, m, slot, k]
         kept, over = self.judge(due, table, self._mean, books)
         _proceed(due, kept, over, books, self.schedule(books.phase + 1))
 

@@ -4,7 +4,6 @@ Agents send their neighbours every arm's empirical mean and number of pulls.  A 
 pulled an arm about as often as itself, and drops the largest and the smallest of their means.
 """
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -34,17 +33,6 @@ def _estimates(n: Array, mean: Array, counts: Array, means: Array, f: int, kappa
                     total += kept[s]
                 eta = 1.0 / (size - 2 * f + 1)
                 z[r, m, k], g[r, m, k] = total * eta, (4.0 * eta * eta + kappa * eta + kappa) / 4.0
-
-
-@jit
-def _highest(z: Array, g: Array, n: Array, log_t: Array, arms: Array) -> None:
-    for r in range(arms.shape[0]):
-        for m in range(arms.shape[1]):
-            top = -math.inf
-            for k in range(z.shape[2]):
-                x = z[r, m, k] + math.sqrt(2.0 * g[r, m, k] * log_t[r] / n[r, m, k])
-                if x > top:  # the first wins ties
-                    top, arms[r, m] = x, k
 
 
 class ResilientUCB(Team):
@@ -105,13 +93,13 @@ class ResilientUCB(Team):
         shape = (len(rng), env.n_agents, env.n_arms)
         self._n, self._s, self._mean, self._z = np.zeros((4, *shape))
         self._g = np.ones(shape)
-        self._arm = np.zeros(shape[:2], np.int64)
         self._run, self._seat = np.ogrid[: shape[0], : shape[1]]
 
     def act(self, obs: Observation) -> Array:
         arms = self._n.shape[2]
         first = obs.t < arms
-        _highest(self._z, self._g, np.maximum(self._n, 1.0), np.log(np.maximum(obs.t + 1 - arms, 1)), self._arm)
+        log_t = np.log(np.maximum(obs.t + 1 - arms, 1))[:, None, None]
+        self._arm = (self._z + np.sqrt(2.0 * self._g * log_t / np.maximum(self._n, 1.0))).argmax(2)
         self._arm[first] = obs.t[first, None]  # line 1
         return self._arm
 

@@ -78,8 +78,6 @@ class Gossip(NetworkTeam):
     def requirements(self, settings: dict[str, object]) -> Requirements:
         for parameter, needed in _NEEDED.items():
             if settings.get(parameter, needed) != needed:
-                raise ValueError(
-                    f"{parameter}={settings[parameter]!r} must be {needed!r} for {self.name}, because each agent "
-                    f"averages with all neighbours within a round"
-                )
+                why = f"{self.name} averages with all neighbours within a round"
+                raise ValueError(f"{parameter}={settings[parameter]!r} must be {needed!r}, because {why}")
         return Requirements(env={"max_hops": 1})

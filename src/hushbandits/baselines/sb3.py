@@ -102,10 +102,8 @@ class Trained(TaskTeam):
             return
         for known, here in zip_longest(policy.observation, parts_of(task)) if policy.observation else ():
             if known != here:
-                raise ValueError(
-                    f"{self.name} was trained with the observation part {known} (name, size, bounds), "
-                    f"but this env has the part {here}"
-                )
+                parts = f"the observation part {known} (name, size, bounds), but this env has {here}"
+                raise ValueError(f"{self.name} was trained with {parts}")
         if (reads, gives) != (wide, scores):
             raise ValueError(
                 f"{self.name} reads {reads} numbers and gives {gives} scores, but this env shows {wide} numbers "
@@ -187,10 +185,7 @@ def of_model(given: BaseAlgorithm) -> Learned:
     )  # fmt: skip
     rows = getattr(getattr(given.get_env(), "unwrapped", None), "rows", None)
     if policy.by_choice and rows is None:
-        raise ValueError(
-            f"a model with policy {kind} needs an env, which defines the choices: "
-            f"call model.set_env(venv) with an env from hb.make_sb3"
-        )
+        raise ValueError(f"a model with policy {kind} needs an env of hb.make_sb3: call model.set_env(venv)")
     if rows is None or (not policy.by_choice and rows.task.observation_space != given.observation_space):
         return policy
     spec = rows.core.spec

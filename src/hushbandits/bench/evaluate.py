@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 
 from hushbandits.bench.parts import Part
 from hushbandits.bench.results import Results
-from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, prepare, sampled
+from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.options import RunOptions, workers
@@ -111,11 +111,11 @@ def planned(
         raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is already built")
     if not isinstance(agent, (str, Team)):
         agent = make_team(agent, **given)
-    met = prepare(env_id, agent, 1, params, given, wrappers)
-    sampled(options.checkpoints, met[0])
     about = f"{title(agent)} on {title(env_id)}"
-    where = met[0].seed_text
-    task = partial(Batch, about, about, env_id, agent, wrappers, params, given, options.checkpoints, where, seed)
-    pulls = met[0].n_agents * (met[0].horizon or _PULLS)
+    one = Batch(about, about, env_id, agent, wrappers, params, given, options.checkpoints, "", seed, (0,))
+    built, team = one.prepared()
+    sampled(options.checkpoints, built)
+    pulls = built.n_agents * (built.horizon or _PULLS)
     size = min(max(BATCH, _PULLS // pulls), -(-runs // workers(options.jobs)))
-    return [task(tuple(range(first, min(first + size, runs)))) for first in range(0, runs, size)], met
+    parts = [tuple(range(first, min(first + size, runs))) for first in range(0, runs, size)]
+    return [replace(one, seed_text=built.seed_text, runs=part) for part in parts], (built, team)

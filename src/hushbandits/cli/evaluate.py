@@ -10,7 +10,7 @@ from hushbandits.bench.evaluate import evaluate as evaluated
 from hushbandits.bench.evaluate import planned
 from hushbandits.bench.report.tables import columns, summaries, written
 from hushbandits.bench.report.terminal import print_table
-from hushbandits.bench.runner.batch import numbers_of, prepare
+from hushbandits.bench.runner.batch import numbers_of
 from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.pool import kept
@@ -58,12 +58,13 @@ def evaluate(
         raise ValueError(f"name at least one agent, as in: hushbandits evaluate {id} UCB1")
     if twice := [agent for agent in agents if agents.count(agent) > 1]:
         raise ValueError(f"agents: {twice[0]} is named twice")
+    options = RunOptions(jobs, checkpoints=())
     # Check all names before the first agent plays.
-    offered = [numbers_of(*prepare(id, agent, 1, *parameters)) for agent in agents]
+    plans = [planned(id, agent, runs, game.seed, *parameters, options) for agent in agents]
+    offered = [numbers_of(*met) for _, met in plans]
     common = [name for name in offered[0] if all(name in names for names in offered)]
     asked = [] if metric is None else [choice("metric", metric, common)]
-    options = RunOptions(jobs, checkpoints=())
-    tasks = [task for agent in agents for task in planned(id, agent, runs, game.seed, *parameters, options)[0]]
+    tasks = [task for batches, _ in plans for task in batches]
     with kept():
         say_cost(estimate([(id, task) for task in tasks], replace(options, dry_run=dry_run)), table=dry_run)
         if dry_run:

@@ -13,7 +13,8 @@ from tyro.conf import Positional, arg
 
 from hushbandits.adapters import render
 from hushbandits.adapters.render import moments, watched
-from hushbandits.bench.runner.batch import prepare
+from hushbandits.bench.evaluate import planned
+from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Game, Players, by_owner, make_console
 from hushbandits.core import integer, real, shown
 from hushbandits.core.task import RLTask
@@ -64,12 +65,12 @@ def watch(
     real("fps", fps, 0, 50, closed="high")
     _check(out, overwrite)
     given = by_owner(game.set, ("env", "agent"))
-    seed = int(integer("seed", game.seed, 0, float("inf")))
-    core, team = prepare(env, agent, 1, given["env"], given["agent"], game.wrappers)
+    parameters, options = (given["env"], given["agent"], game.wrappers), RunOptions(checkpoints=())
+    _, (core, team) = planned(env, agent, 1, game.seed, *parameters, options)
     core.task()  # prepares what the drawing needs, and raises if no arm is best
 
     def play() -> Iterator[RLTask]:
-        return islice(watched(core, team, seed), None if rounds is None else rounds + 1)
+        return islice(watched(core, team, game.seed), None if rounds is None else rounds + 1)
 
     def title() -> str:
         return render.title(core, f"{env} · {agent}", over=not core.running[0])

@@ -124,10 +124,8 @@ def begun(out: Path, asked: Mapping[str, object], resume: bool) -> Card | None:
         raise StoreError(f"{out} has no training to continue: {error}; choose another --out") from None
     for name in {**before, **asked}:
         if before.get(name) != asked.get(name):
-            raise StoreError(
-                f"{out} contains a training with {name}={shown(before.get(name))}, not {shown(asked.get(name))}; "
-                f"choose another --out"
-            )
+            was, now = shown(before.get(name)), shown(asked.get(name))
+            raise StoreError(f"{out} contains a training with {name}={was}, not {now}; choose another --out")
     return card
 
 

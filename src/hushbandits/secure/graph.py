@@ -85,7 +85,4 @@ def neighbourhood(n: int, corrupt: float = 1 / 3, dropout: float = 1 / 3, securi
                 return k, t
     if taken + 1 <= others - gone:  # everybody sees everybody: nothing is left to chance
         return others, taken + 1
-    raise ValueError(
-        f"corrupt={corrupt:g} and dropout={dropout:g} are too large for n={n}: "
-        "at least two users must stay honest and present"
-    )
+    raise ValueError(f"corrupt={corrupt:g} and dropout={dropout:g} leave fewer than two honest, present users of n={n}")

@@ -223,11 +223,8 @@ def remembering(cls: type) -> Iterator[None]:
     before = _data(cls)
     yield
     for name, value in _data(cls).items():
-        required(
-            before.get(name) == value,
-            f"{name} is a class attribute and changed during a run: all instances share it; keep state in self, and "
-            f"restore it in reset",
-        )
+        alike = before.get(name) == value
+        required(alike, f"{name} is a class attribute and changed during a run; keep state in self, set in reset")
 
 
 def _data(cls: type) -> dict[str, str]:
@@ -266,10 +263,9 @@ def check_metrics(
     for name, value in metrics.items():
         array = np.asarray(value)
         required(name not in taken, f"{whose}: {name!r} is the name of another metric; rename it")
-        required(
-            array.dtype.kind in "biuf" and array.shape[:1] == (runs,),
-            f"{whose}: {name!r} must be numbers of shape ({runs}, …), not {array.dtype} {array.shape}",
-        )
+        allowed = array.dtype.kind in "biuf" and array.shape[:1] == (runs,)
+        kind = f"{array.dtype} {array.shape}"
+        required(allowed, f"{whose}: {name!r} must be numbers of shape ({runs}, …), not {kind}")
         bad = np.isnan(array) if name in infinite else ~np.isfinite(array)
         required(not bad.any(), f"{whose}: {name!r} must be finite numbers, not {array[bad][:1]}")
 

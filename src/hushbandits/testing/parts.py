@@ -183,10 +183,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
         if "sent" not in message:
             return
         gone, new = (bool((a["sent"] & ~b["sent"]).any()) for a, b in ((message, out), (out, message)))
-        required(
-            not (gone and wrapper.declares) or wrapper.max_drop_fraction > 0,
-            f"{name}.send drops messages without a declaration: set drop_prob, or list the operation 'drop'",
-        )
+        undeclared = gone and wrapper.declares and not wrapper.max_drop_fraction > 0
+        required(not undeclared, f"{name}.send drops messages: set drop_prob, or list the operation 'drop'")
         if wrapper.drop_prob is not None:
             stated = f"although drop_prob={wrapper.drop_prob}"
             required(not new, f"{name}.send adds messages, {stated}")
@@ -203,10 +201,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
 
     def published(_: World, out: Mapping[str, Array]) -> None:
         new = {*own_reward_field} - {*before} - {"reward"}
-        required(
-            new <= {*out} <= {*own_reward_field},
-            f"{name}.published returns {[*out]}, but own_reward_field declares {sorted(new)}",
-        )
+        declared = new <= {*out} <= {*own_reward_field}
+        required(declared, f"{name}.published returns {[*out]}, but own_reward_field declares {sorted(new)}")
         for field, value in out.items():
             checked(field, value, own_reward_field[field], core.active_agents.shape)
 

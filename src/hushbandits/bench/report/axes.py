@@ -1,6 +1,7 @@
 """One panel of a figure: its content and its axes."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from textwrap import fill
 from typing import NamedTuple
 
@@ -124,7 +125,8 @@ def panels(
     id = experiment.env.name
     time = str(getattr(ENVS[id].load(), "time_unit", "time")) if id in ENVS else "time"
     asked = panelled(experiment, wanted) if wanted else figures(lines, experiment)
-    found = ((f, series(lines, f, trusted)) for f in asked)
+    known = [replace(f, bounds={name: path for name, path in f.bounds.items() if path in trusted}) for f in asked]
+    found = ((f, series(lines, f)) for f in known)
     return [Panel(f, all[:_MOST], max(0, len(all) - _MOST), experiment.runs, time) for f, all in found if all]
 
 

@@ -1,7 +1,7 @@
 """Data series of a figure, one per line of the figure."""
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -74,10 +74,10 @@ def panelled(experiment: Experiment, figure: Figure) -> list[Figure]:
     return [replace(figure, at={**figure.at, figure.by: value}) for value in experiment.sweep.get(figure.by, ())]
 
 
-def series(lines: Sequence[Configuration], figure: Figure, trusted: Collection[str] = ()) -> list[Series]:
+def series(lines: Sequence[Configuration], figure: Figure) -> list[Series]:
     """Return the series of a figure in the order of the experiment's lines; lines without runs are left out.
 
-    Only theory functions in `trusted` are called: `figure` may come from an untrusted folder.
+    The theory functions of `figure` are called.
     """
     swept = list(lines[0].cell.point) if lines else []
     free = [name for name in swept if name not in figure.at]
@@ -96,32 +96,28 @@ def series(lines: Sequence[Configuration], figure: Figure, trusted: Collection[s
     # Use all swept values: lines that lack some runs share the axis.
     numeric = all(isinstance(line.cell.point.get(figure.x, 0), (int, float)) for line in lines)
     build = {"time": _curve, "runs": _law}.get(figure.x)
-    found = (
-        build(figure, label, group[0], trusted) if build else _points(figure, label, group, trusted, numeric)
-        for label, group in groups.items()
-    )
+    several = groups.items()
+    found = [build(figure, x, own[0]) if build else _points(figure, x, own, numeric) for x, own in several]
     return [line for line in found if len(line.x)]
 
 
-def _curve(figure: Figure, label: str, line: Configuration, trusted: Collection[str]) -> Series:
+def _curve(figure: Figure, label: str, line: Configuration) -> Series:
     times, values = line.curve(figure.y)
     late = times >= (figure.since or 0)
     times, values = times[late], values[:, late]
     scale = times if figure.per_time else np.ones_like(times)
-    bounds = {name: y / scale for name, y in _theory(figure, [line.cell], [times], trusted).items()}
+    bounds = {name: y / scale for name, y in _theory(figure, [line.cell], [times]).items()}
     drawn = _summaries((values / scale).T, figure, line.metrics_spec[figure.y])
     return Series(label, [line], times, *drawn, bounds=bounds)
 
 
-def _law(figure: Figure, label: str, line: Configuration, _: Collection[str]) -> Series:
+def _law(figure: Figure, label: str, line: Configuration) -> Series:
     x = np.sort(line.final(figure.y))
     share = np.arange(1, len(x) + 1) / len(x)
     return Series(label, [line], x, share, share, share)
 
 
-def _points(
-    figure: Figure, label: str, lines: Sequence[Configuration], trusted: Collection[str], numeric: bool
-) -> Series:
+def _points(figure: Figure, label: str, lines: Sequence[Configuration], numeric: bool) -> Series:
     """Return a series of one point per cell, in sweep order, against the swept parameter or another metric."""
     front = figure.x not in lines[0].cell.point
     lines = [line for line in lines if len(line.final(figure.y)) and (not front or len(line.final(figure.x)))]
@@ -140,7 +136,7 @@ def _points(
         if not measures[figure.y].rate:
             more["runs"] = columns
     if numeric:
-        more["bounds"] = _theory(figure, [line.cell for line in lines], [x[i : i + 1] for i in range(len(x))], trusted)
+        more["bounds"] = _theory(figure, [line.cell for line in lines], [x[i : i + 1] for i in range(len(x))])
     return Series(label, lines, x, *_summaries(columns, figure, measures[figure.y]), **more)
 
 
@@ -157,14 +153,11 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
     return center, low, high
 
 
-def _theory(
-    figure: Figure, cells: Sequence[Cell], parts: Sequence[Array], trusted: Collection[str]
-) -> dict[str, Array]:
-    """Return the values of each trusted theory function at the x of each cell, except functions that are always NaN."""
+def _theory(figure: Figure, cells: Sequence[Cell], parts: Sequence[Array]) -> dict[str, Array]:
+    """Return the values of each theory function at the x of each cell, except functions that are always NaN."""
     found = {
         name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
         for name, path in figure.bounds.items()
-        if path in trusted
     }
     return {name: y for name, y in found.items() if not np.isnan(y).all()}
 

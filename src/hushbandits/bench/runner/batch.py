@@ -29,16 +29,6 @@ Watch = Callable[[float], None]
 _SLICES = 32
 
 
-def prepare(
-    env: AnyEnv, agent: AnyAgent | Team, runs: int, env_params: Params, params: Params, wrappers: Sequence[AnyWrapper]
-) -> tuple[Env, Team]:
-    """Return an env and a team for `runs` runs; raise ``ValueError`` or ``TypeError`` if they are incompatible."""
-    team = agent if isinstance(agent, Team) else make_team(agent, **params)
-    built = assemble(env, team, runs=runs, env=env_params, wrappers=wrappers)
-    check_compatible(built, team)
-    return built, team
-
-
 def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
     """Return the times at which curves are sampled: at most `checkpoints` log-spaced times, or the listed times.
 
@@ -85,8 +75,10 @@ class Batch:
     ----------
     key, label : str
         Key and label of the cell.
-    env, agent, wrappers, env_params, params
-        As in `prepare`; a wrapper may also be a `Component`.
+    env, agent, wrappers
+        Names, classes or objects; a wrapper may also be a `Component`.
+    env_params, params : dict
+        Parameters of env and agent.
     checkpoints : int, sequence of int, or None
         As in `sampled`.
     seed_text : str
@@ -118,9 +110,12 @@ class Batch:
         )  # fmt: skip
 
     def prepared(self) -> tuple[Env, Team]:
-        """Return a new env and a new team for the batch; errors are those of `prepare`."""
+        """Return a new env and team for the batch; raise ``ValueError`` or ``TypeError`` if they are incompatible."""
         wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
-        return prepare(self.env, self.agent, len(self.runs), self.env_params, self.params, wrappers)
+        team = self.agent if isinstance(self.agent, Team) else make_team(self.agent, **self.params)
+        env = assemble(self.env, team, runs=len(self.runs), env=self.env_params, wrappers=wrappers)
+        check_compatible(env, team)
+        return env, team
 
     def play(self, watch: Watch | None = None) -> Played:
         """Play the batch in this process, in parts if the team limits the number of runs, and return its metrics.

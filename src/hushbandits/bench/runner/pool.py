@@ -101,17 +101,14 @@ def kept() -> Iterator[None]:
             _KEPT.clear()
 
 
-@contextlib.contextmanager
-def _backend(options: RunOptions, tasks: int) -> Iterator[None]:
+def _backend(options: RunOptions, tasks: int) -> contextlib.AbstractContextManager[None]:
     """Select joblib's backend for `tasks` batches inside the block, or inside the block of `kept` around it."""
     if not _KEPT:
-        with _started(options, min(workers(options.jobs), tasks)):
-            yield
-        return
+        return _started(options, min(workers(options.jobs), tasks))
     if len(_KEPT) == 1:  # the first call in this block
         _KEPT.append(_KEPT[0])
         _KEPT[0].enter_context(_started(options, workers(options.jobs)))
-    yield
+    return contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -82,9 +82,7 @@ def thaw(value: object) -> Any:
                 return CLASSES[name](**inner)
             except TypeError:
                 known = ", ".join(f.name for f in fields(CLASSES[name])) or "nothing"
-                raise ValueError(
-                    f"{name}={shown(inner)} must be a table whose only keys are the parameters of {name}: {known}"
-                ) from None
+                raise ValueError(f"{name}={shown(inner)} must be a table of parameters of {name}: {known}") from None
     return {k: thaw(v) for k, v in value.items()}
 
 

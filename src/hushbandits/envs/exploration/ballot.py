@@ -164,43 +164,20 @@ def finished(stop, left, undecided, several):
     return False
 
 
-@lean
-def only_arm(kept):
-    """Return the only arm in a set ``(K,)``, or `NOTHING` if the set does not have exactly one arm."""
-    return kept.argmax() if kept.sum() == 1 else NOTHING
-
-
-@jit
-def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
-    n = rows.size
-    correct, inconclusive, left = np.ones(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int64)
-    alone = stop != PLAYERS and not everyone  # the coordinator decides
-    for i, r in enumerate(rows):
-        held = NOTHING
-        for k in range(active.shape[1]):
-            if active[r, k]:
-                left[i], held = left[i] + 1, k
-        held = held if left[i] == 1 else NOTHING
-        for agent in range(1 if alone else weights.size):
-            if alone or weights[agent] > 0:
-                if stop == PLAYERS:
-                    held = holds[r, agent]
-                elif everyone:
-                    held = only_arm(~sent[r, agent])
-                correct[i] &= held >= 0 and right[r, held]
-                inconclusive[i] |= held < 0 and not running[r]
-    return correct, inconclusive, left
-
-
 def judged(book: VoteState, right: Array, everyone: bool, rows: Array) -> tuple[Array, Array, Array]:
     """Return whether each of the runs `rows` is correct, whether it is inconclusive, and how many arms 𝒦 has.
 
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
-    parts = book.weights, book.running, book.active, book.sent, book.holds  # one by one: the whole state takes longer
-    found: tuple[Array, Array, Array] = _judged(rows, book.stop, *parts, right, everyone)
-    return found
+    active = book.active[rows]
+    if book.stop == PLAYERS:
+        held = book.holds[rows][:, book.weights > 0]
+    else:
+        kept = ~book.sent[rows][:, book.weights > 0] if everyone else active[:, None]
+        held = np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
+    correct = np.take_along_axis(right[rows], np.maximum(held, 0), 1) & (held >= 0)
+    return np.logical_and.reduce(correct, 1), (held < 0).any(1) & ~book.running[rows], active.sum(1)
 
 
 @jit

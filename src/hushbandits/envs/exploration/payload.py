@@ -26,10 +26,7 @@ class VoteWindow(Channel):
 
     def __init__(self, by: Gathering, env: World):
         if by.batch_window is None:
-            raise ValueError(
-                f"{by.name} needs batch_window= in the exploration setting, such as 64, "
-                f"because only one agent acts in an activation"
-            )
+            raise ValueError(f"{by.name} needs batch_window=, such as 64, because one agent acts at a time")
         self._by = by
         self.batch_window = integer("batch_window", by.batch_window, 2)
         self.min_cohort = integer("min_cohort", by.min_cohort, 2)

@@ -149,10 +149,8 @@ class Blocks(Payload):
             raise ValueError(f"{name} needs raw rewards, but an earlier wrapper has encoded them: put {name} first")
         if verb == "replace" and "users" not in fields and (late := {"map", "add"} & {*before}):
             done = " and ".join(OPERATIONS.get(other, other) for other in sorted(late))
-            raise ValueError(
-                f"{name} must replace rewards before they are {done}: put {name} first, or give "
-                f'the env simulate_users="individual"'
-            )
+            ways = "put it first, or set simulate_users='individual'"
+            raise ValueError(f"{name} must replace rewards before they are {done}: {ways}")
 
     def drop(self, rate: Array | float, stream: Rngs) -> Self:
         """Drop each user with probability `rate`."""
