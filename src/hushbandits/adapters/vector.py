@@ -99,12 +99,13 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         """Return the seed of each run, given `seeds` of all runs or of all sub-envs."""
         numbers = [int(integer("seed", one, 0, np.inf)) for one in seeds]
         each = len(numbers) // self.runs
-        if each not in (1, self.n_agents) or numbers != [one for one in numbers[::each] for _ in range(each)]:
+        own = numbers[::each] if each in (1, self.n_agents) else []
+        if len(own) != self.runs or numbers != [one for one in own for _ in range(each)]:
             raise ValueError(
                 f"seed={shown(seeds)} must have one seed for each of {self.runs} runs, or for each of {self.num_envs} "
                 f"sub-envs, equal for all agents of a run"
             )
-        return numbers[::each]
+        return own
 
     def _masked(self, seed: int | Sequence[int] | None, options: Info | None) -> Array | None:
         """Return the numbers of the runs in ``reset_mask``, or ``None`` for all runs."""
