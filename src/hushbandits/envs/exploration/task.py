@@ -1,5 +1,7 @@
 """Private exploration as a reinforcement-learning task."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from typing import Any
@@ -122,8 +124,7 @@ class ExplorationTask(VotePicture):
 
     def earned(self, before: Observation) -> Array:
         """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
-        cost = (before.t - self.obs.t) / self.core.horizon
-        return np.repeat(cost[:, None], self._seats.shape[1], 1)
+        return _time_cost(before.t, self.obs.t, self.core.horizon, self._seats.shape[1])
 
     def words(self, action: Array) -> Message | None:
         obs, own = self.obs, self._at["own_votes"]
@@ -135,7 +136,7 @@ class ExplorationTask(VotePicture):
     def heard(self, obs: Observation) -> None:
         """Write the published global set 𝒦 to the observations."""
         assert obs.inbox is not None
-        self.observations[..., self.layout["active"]] = obs.inbox["active"][:, 0]
+        _publish(obs.inbox["active"], self.observations, self._at["active"])
 
     def final_reward(self) -> Array:
         """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``.
@@ -155,10 +156,7 @@ class ExplorationTask(VotePicture):
         return decided(book.stop, book.running, book.active, book.open_seats, book.cumulative)
 
     def show_turn(self, pull: bool, talk: bool) -> None:
-        """Mark in the observations which agents act and which vote in the next step."""
-        mine = self.obs.active_agents == self._seats
-        self.observations[..., self._at["acts"]] = pull & mine
-        self.observations[..., self._at["speaks"]] = talk & mine
+        _show_due(self.obs.active_agents, pull, talk, self.observations, self._at["acts"], self._at["speaks"])
 
 
 @jit
@@ -219,6 +217,36 @@ def _votable(who, obs, active, own, speaks, arms):
                 if held < 2:  # an agent may not vote out the last arm that it holds
                     mask[r, m, :arms] = False
     return mask
+
+
+@jit
+def _time_cost(before, t, horizon, agents):
+    """Return the reward ``(R, M)`` for the time since `before`, in shares of the horizon."""
+    cost = np.empty((t.size, agents))
+    for r in range(t.size):
+        cost[r] = (before[r] - t[r]) / horizon
+    return cost
+
+
+@jit
+def _publish(active, obs, column):
+    """Write the published sets ``(R, 1, 1, K)`` to all agents' observations."""
+    for r in range(obs.shape[0]):
+        for m in range(obs.shape[1]):
+            for k in range(active.shape[3]):
+                obs[r, m, column + k] = active[r, 0, 0, k]
+
+
+@jit
+def _show_due(who, pull, talk, obs, acts, speaks):
+    """Mark in `obs` which agents act and which vote in the next step.
+
+    These are the agents `who` in the phases that `pull` and `talk` announce; in other phases no agent is marked.
+    """
+    for r in range(who.shape[0]):
+        for m in range(obs.shape[1]):
+            obs[r, m, acts] = pull and who[r, 0] == m
+            obs[r, m, speaks] = talk and who[r, 0] == m
 
 
 @jit

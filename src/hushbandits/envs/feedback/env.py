@@ -1,5 +1,7 @@
 """Privatized feedback: a server prescribes arms to blocks of users (Chowdhury & Zhou 2023)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar
@@ -170,8 +172,7 @@ class Feedback(Env):
             self._horizons = np.full(shape, self.horizon)
             self._rounded: Rounded = {}
         else:
-            self._blocks[rows], self._live[rows] = cursors, True
-            self.served[rows] = self._bits[rows] = self._regret[rows] = self._t[rows] = 0
+            _restart(rows, cursors, self._blocks, self.served, self._bits, self._regret, self._t, self._live)
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
@@ -251,9 +252,28 @@ class Feedback(Env):
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``users``, ``bits`` and ``bits_per_user``, each ``(R,)``."""
-        users, bits = self.served.sum(1), self._bits.sum(1)
-        each = bits / np.maximum(users, 1)
+        (users, bits), each = np.empty((2, len(self._t)), np.int64), np.empty(len(self._t))
+        _add_up(self.served, self._bits, users, bits, each)
         return {"regret": self._regret.sum(1), "users": users, "bits": bits, "bits_per_user": each}
+
+
+@jit
+def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ignore[no-untyped-def]
+    """Reset the state of the runs `rows`, whose random streams begin at `cursors`."""
+    for i, r in enumerate(rows):
+        blocks[r] = cursors[i]
+        served[r] = bits[r] = 0
+        regret[r] = 0.0
+        t[r] = 0
+        live[r] = True
+
+
+@jit
+def _add_up(served, sent, users, bits, each):  # type: ignore[no-untyped-def]
+    """Write each run's users, the bits that they `sent`, and the bits of one user to `users`, `bits` and `each`."""
+    for r in range(each.size):
+        users[r], bits[r] = served[r].sum(), sent[r].sum()
+        each[r] = bits[r] / max(users[r], 1)
 
 
 @jit

@@ -1,5 +1,7 @@
 """Privatized feedback as a reinforcement-learning task."""
 
+from __future__ import annotations
+
 import math
 from functools import partial
 from typing import Any
@@ -49,17 +51,19 @@ class FeedbackTask(BlockPicture):
 
     def _codings(self) -> dict[str, Coding]:
         k, j = self.core.n_arms, int(self.core.horizon).bit_length()
-        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, partial(self._mask, k + j, [0, k]))
-        one = Coding(spaces.Discrete(k * j), self._divided, partial(self._mask, k * j, [0]))
+        several = Coding(spaces.MultiDiscrete([k, j]), self._as_is, partial(self._mask, k + j, (0, k)))
+        one = Coding(spaces.Discrete(k * j), self._divided, partial(self._mask, k * j, (0,)))
         return {"discrete": one, "multidiscrete": several, "native": several}
 
     def _divided(self, action: Array) -> Array:
-        return np.stack(np.divmod(action, int(self.core.horizon).bit_length()), -1)
+        pair = np.empty((*action.shape, 2), np.int64)
+        _divide(action, int(self.core.horizon).bit_length(), pair)
+        return pair
 
-    def _mask(self, width: int, always: list[int]) -> Array:
+    def _mask(self, width: int, always: tuple[int, ...]) -> Array:
         """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
-        mask = np.repeat(self.observations[..., self.layout["acts"]] > 0, width, 2)
-        mask[..., always] = True
+        mask = np.ones((*self._seats.shape, width), bool)
+        _forbid(self.observations, self.layout["acts"].start, always, mask)
         return mask
 
     def _start(self, rows: slice | Array) -> None:
@@ -70,8 +74,9 @@ class FeedbackTask(BlockPicture):
 
     def arms(self, action: Array) -> tuple[Array, Array]:
         """Return the arm and the number of users of each server's block."""
-        self.arm = np.ascontiguousarray(action[..., 0], np.int64)
-        return self.arm, np.left_shift(1, action[..., 1], dtype=np.int64)
+        self.arm, n = np.empty((2, *self._seats.shape), np.int64)
+        _read(action, self.arm, n)
+        return self.arm, n
 
     def pulled(self, obs: Observation) -> None:
         """Store how many users each server has served; their rewards arrive in phase 2."""
@@ -108,6 +113,33 @@ class FeedbackTask(BlockPicture):
         """
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
+
+
+@jit
+def _divide(action, j, pair):  # type: ignore[no-untyped-def]
+    """Write quotient and remainder of every `action` divided by `j` to `pair`."""
+    for r in range(action.shape[0]):
+        for m in range(action.shape[1]):
+            pair[r, m, 0], pair[r, m, 1] = action[r, m] // j, action[r, m] % j
+
+
+@jit
+def _forbid(obs, acts, always, mask):  # type: ignore[no-untyped-def]
+    """Leave only the choices `always` in the `mask` of servers that do not act."""
+    for r in range(obs.shape[0]):
+        for m in range(obs.shape[1]):
+            if obs[r, m, acts] == 0:
+                mask[r, m] = False
+                for c in always:
+                    mask[r, m, c] = True
+
+
+@jit
+def _read(action, arm, n):  # type: ignore[no-untyped-def]
+    """Write the arm and the number of users of every `action` (k, j) to `arm` and `n`."""
+    for r in range(arm.shape[0]):
+        for m in range(arm.shape[1]):
+            arm[r, m], n[r, m] = action[r, m, 0], 1 << action[r, m, 1]
 
 
 @jit
