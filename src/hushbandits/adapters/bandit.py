@@ -1,7 +1,5 @@
 """The single-agent Gymnasium env ``hushbandits/Bandit-v0``: a cooperative network with one agent."""
 
-from __future__ import annotations
-
 import gymnasium
 from gymnasium.vector import AutoresetMode
 

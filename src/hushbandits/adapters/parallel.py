@@ -1,7 +1,5 @@
 """The PettingZoo view: one run of an array core as a `ParallelEnv`."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

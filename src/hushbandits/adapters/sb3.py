@@ -1,7 +1,5 @@
 """The Stable-Baselines3 view: a ``VecEnv`` in which every agent of every run is a sub-env."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The TorchRL view: R runs of an array core as a batched ``EnvBase``."""
 
-from __future__ import annotations
-
 import numpy as np
 from gymnasium import spaces
 

@@ -1,7 +1,5 @@
 """The Gymnasium view: many runs at once as one `gymnasium.vector.VectorEnv`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`Rounds`, the part of an env that plays the two phases of each round, checks its input and calls wrappers."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn

@@ -1,7 +1,5 @@
 """Central DP, in which a trusted server adds noise to the sums of blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Algorithm 1 of Chowdhury & Zhou 2023: `send` is the local randomizer R, `deliver
 between them is a separate wrapper.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial

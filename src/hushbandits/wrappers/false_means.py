@@ -1,7 +1,5 @@
 """Byzantine agents that report false means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

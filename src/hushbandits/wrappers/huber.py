@@ -1,7 +1,5 @@
 """Huber contamination, in which rewards in messages are replaced at random."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Randomized response, in which a random bit replaces each reward."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Local DP in the feedback setting, in which a user's noise protects the reward without other users' noise."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laplace noise on each reward that an agent reports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache, partial
 

@@ -1,7 +1,5 @@
 """Wrappers that drop messages or votes."""
 
-from __future__ import annotations
-
 from hushbandits.core import Fields, Guarantee, Payload, Streams, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import hides
 from hushbandits.core.payload import Stream

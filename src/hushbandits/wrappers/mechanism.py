@@ -3,8 +3,6 @@
 What holds where some noise is missing, of users who dropped out or who collude, is decided here as well.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Private means in place of rewards in messages: algorithm 1 of Dubey & Pentland 2020."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Its bases are those of all secure functions: ideal, or a cryptographic protocol whose parties all play in this process.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import cast

@@ -1,7 +1,5 @@
 """`Shuffle`, the wrapper that shuffles messages between senders and receivers, and its base class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

@@ -4,8 +4,6 @@ Three protocols send it: split-and-mix (Balle et al. 2020), theorem 3 of Chowdhu
 (Tenenbaum et al. 2021).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 

@@ -1,7 +1,5 @@
 """Sums that a server computes from shuffled messages of a block."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hushbandits.core import Fields, Payload, Privatizer, SecureFunction, Streams, World, require, set_rows

@@ -4,8 +4,6 @@ Chan, Shi & Song 2011, "Private and Continual Release of Statistics", and Dwork,
 matrices: Shariff & Sheffet 2018.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The shuffled vector-sum protocol in a tree of feature sums (Zhou & Chowdhury 2024; Cheu, Joseph, Mao & Peng 2021)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The state of a vote and the compiled rules that update it, for one run or for all runs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

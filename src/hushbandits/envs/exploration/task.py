@@ -1,7 +1,5 @@
 """Private exploration as a reinforcement-learning task."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

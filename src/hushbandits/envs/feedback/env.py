@@ -1,7 +1,5 @@
 """Privatized feedback: a server prescribes arms to blocks of users (Chowdhury & Zhou 2023)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar

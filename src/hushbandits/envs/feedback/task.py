@@ -1,7 +1,5 @@
 """Privatized feedback as a reinforcement-learning task."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Laws of contexts: how a run draws its parameter θ, and how every round draws the features of the arms."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from abc import ABC, abstractmethod

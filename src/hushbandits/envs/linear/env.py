@@ -1,7 +1,5 @@
 """Federated linear contextual bandits: agents see features, and share sums of features and rewards with a server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Transport of uploads: by a server, which adds them up and decides who downloads the sums, or over a graph."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import NamedTuple

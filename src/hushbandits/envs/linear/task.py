@@ -1,7 +1,5 @@
 """Linear bandits as a reinforcement-learning task."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
