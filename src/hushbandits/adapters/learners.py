@@ -1,7 +1,5 @@
 """Code shared by the adapters: construction of envs for learners, and seeds of episodes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -207,7 +205,7 @@ class Rows:
         """Return the metrics of `run` so far, by name: a number, or an array ``(M,)`` for a per-agent metric."""
         return of_run(self.core.metrics(), run)
 
-    def step(self, action: Stacked) -> Turn:
+    def step(self, action: Stacked) -> "Turn":
         """Play a round with `action` and return a `Turn`; runs that are over earn 0 until `reset`."""
         played = self.play(action)
         return Turn(self.task.observe(), *played)

@@ -1,7 +1,5 @@
 """A PettingZoo-style module for every built-in id, as used in ``hushbandits.dpmase_v0.parallel_env(…)``."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import partial
@@ -52,7 +50,7 @@ def put_modules(package: ModuleType, ids: list[str]) -> None:
         setattr(package, module_name(id), module)
 
 
-def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> VectorView:
+def of_gymnasium(env_id: str, num_envs: int = 1, **kwargs: Any) -> "VectorView":
     """Build a vector env of `num_envs` sub-envs for ``gymnasium.make_vec``: ``num_envs / M`` runs of M agents.
 
     Raises

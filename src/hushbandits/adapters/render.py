@@ -1,7 +1,5 @@
 """Drawings of an env as text, picture or window, and a generator that plays a run round by round."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -62,7 +60,7 @@ def has_windows() -> bool:
     return plt.get_backend().lower() not in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
-def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
+def show(task: RLTask, title: str, window: "Figure | None" = None) -> "Figure":
     """Draw the task, headed by `title`, in `window`, or in a new window if `window` is ``None``; return the window."""
     from matplotlib import pyplot as plt
 
@@ -76,7 +74,7 @@ def show(task: RLTask, title: str, window: Figure | None = None) -> Figure:
     return window
 
 
-def draw(task: RLTask, title: str, figure: Figure) -> None:
+def draw(task: RLTask, title: str, figure: "Figure") -> None:
     """Clear `figure`, and draw the task, headed by `title`, in `figure`."""
     figure.clear()
     task.draw(figure)

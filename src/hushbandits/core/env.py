@@ -1,7 +1,5 @@
 """`Env`, the base class of all envs, which plays R runs at once in rounds of two phases."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 from abc import abstractmethod
@@ -103,7 +101,7 @@ class Env(Rounds):
     #: Whether an episode lasts exactly `horizon` ticks of the clock.
     fixed_length: bool = True
     #: Id (or class), parameters and wrappers that it was made from, where a registry made it.
-    spec: tuple[str | type[Env], Params, tuple[Wrapper, ...]] | None = None
+    spec: "tuple[str | type[Env], Params, tuple[Wrapper, ...]] | None" = None
 
     def __init__(
         self,

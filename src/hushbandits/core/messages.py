@@ -4,8 +4,6 @@ A message is a dict of arrays ``(R, A, …)``, one row per run and acting agent.
 that a missing field is refused when env and team are built, not in round 10,000.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -73,7 +71,7 @@ class Field:
     form: np.dtype[np.generic] = dataclasses.field(init=False, repr=False, compare=False)
     range: tuple[float, float] = dataclasses.field(init=False, repr=False, compare=False)
 
-    def sized(self, n_arms: int) -> Field:
+    def sized(self, n_arms: int) -> "Field":
         """Return the field with a leading axis of size `n_arms` if it is declared `per_arm`, otherwise unchanged."""
         if not self.per_arm:
             return self
@@ -99,7 +97,7 @@ Fields = Mapping[str, Field]
 
 
 @lru_cache(maxsize=64)
-def index_field(n: int) -> Field:
+def index_field(n: int) -> "Field":
     """Return the field for an index in 0..n − 1."""
     return Field(dtype="i8", low=0, high=n - 1)
 

@@ -1,7 +1,5 @@
 """Declarations of the metrics of envs, wrappers and teams: a label, and the nature of the values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,7 +48,7 @@ class Metric:
         choice(f"measure {self.label!r}: nature", self.nature, tuple(NATURES))
 
     @classmethod
-    def of(cls, name: str) -> Metric:
+    def of(cls, name: str) -> "Metric":
         """Return the default for an undeclared metric: nature ``"measure"``, and a label made from its `name`."""
         return cls(name.replace("_", " ") or "?")
 
@@ -64,6 +62,6 @@ class Metric:
         """Least and largest possible value of the metric."""
         return NATURES[self.nature]
 
-    def per_time(self) -> Metric:
+    def per_time(self) -> "Metric":
         """Return this metric per unit of time: an ``"amount"`` if no value is negative, else a ``"measure"``."""
         return Metric(self.label, "measure" if math.isinf(self.bounds[0]) else "amount")

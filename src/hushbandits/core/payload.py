@@ -4,8 +4,6 @@ A setting's payload answers the verbs that mean something there; a wrapper names
 the wrapper in a sentence where one is missing.  So no wrapper asks which setting it is in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, Protocol, Self
 
@@ -71,7 +69,7 @@ class Channel(Protocol):
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Start all runs, or restart the runs `rows`, with the random streams `rng`."""
 
-    def send(self, message: Payload, env: World) -> Payload:
+    def send(self, message: "Payload", env: World) -> "Payload":
         """Apply the channel to outgoing messages, and return the result."""
         return message
 

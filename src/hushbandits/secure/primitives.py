@@ -1,7 +1,5 @@
 """Cryptographic primitives from the package `cryptography` (extra `secagg`), which is imported on first use."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable
@@ -37,26 +35,26 @@ def source(insecure_seed: int | str | None, name: int | str) -> Callable[[int], 
     return lambda size: keystream(key, size, next(nonces))
 
 
-def private(secret: bytes) -> Private:
+def private(secret: bytes) -> "Private":
     """Return the X25519 private key (RFC 7748) with the 32 bytes `secret`."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
     return X25519PrivateKey.from_private_bytes(secret)
 
 
-def signing(secret: bytes) -> Signing:
+def signing(secret: bytes) -> "Signing":
     """Return the Ed25519 private key (RFC 8032) with the 32 bytes `secret`."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret)
 
 
-def public(key: Private | Signing) -> bytes:
+def public(key: "Private | Signing") -> bytes:
     """Return the public key of the private key `key`, 32 bytes."""
     return key.public_key().public_bytes_raw()
 
 
-def agree(key: Private, other: bytes, fault: str) -> bytes:
+def agree(key: "Private", other: bytes, fault: str) -> bytes:
     """Return the shared secret of two X25519 keys, or raise `Abort` with text `fault` if `other` is invalid or weak."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 

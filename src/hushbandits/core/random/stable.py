@@ -1,7 +1,5 @@
 """Quantiles of symmetric α-stable distributions, whose moments of order α and beyond are infinite."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -41,7 +39,7 @@ def stable_tail(x: Array, alpha: float) -> Array:
 
 
 @lru_cache
-def _inverse(alpha: float) -> CubicSpline:
+def _inverse(alpha: float) -> "CubicSpline":
     from scipy.interpolate import CubicSpline  # a fifth of what importing the package would take
 
     # arsinh of the quantile over the logarithm of the tail: smooth, from the middle to the last double

@@ -3,8 +3,6 @@
 A run alone therefore equals its row of a batch to the bit, and no draw moves another.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math
@@ -105,7 +103,7 @@ class Streams:
         fill_ahead(self._seeds, word(part), *steps, out)
         return out.reshape(n, *shape)
 
-    def reader(self, shape: tuple[int, ...] = (), part: str = "") -> Uniforms:
+    def reader(self, shape: tuple[int, ...] = (), part: str = "") -> "Uniforms":
         """Return a reader that yields uniform samples of shape `shape` per run and step."""
         return Uniforms(self._seeds.copy(), part, shape)
 
@@ -123,7 +121,7 @@ class Streams:
         open_cursors(self._seeds, word(part), each, cursors)
         return cursors
 
-    def below(self, name: str) -> Streams:
+    def below(self, name: str) -> "Streams":
         """Return streams with new keys derived from `name`; the new keys give no access to any other stream."""
         seeds = self._seeds.copy()
         philox_rows(self._seeds, word(name), seeds)
@@ -165,7 +163,7 @@ class Uniforms:
         self._read: Array = np.empty((0, len(seeds), *shape))  # the next steps, as far as they are read ahead
         self._at = 0
 
-    def __setitem__(self, rows: Array, fresh: Uniforms) -> None:
+    def __setitem__(self, rows: Array, fresh: "Uniforms") -> None:
         fresh._forget()
         self._forget()
         self.seeds[rows], self.step[rows] = fresh.seeds, fresh.step
@@ -223,7 +221,7 @@ class Draws(Sequence[np.random.Generator]):
         What `samplers` draw from; the generators stand at another step.
     """
 
-    def __init__(self, rng: Streams, part: str = ""):
+    def __init__(self, rng: "Streams", part: str = ""):
         self.cursors = rng.cursors(part=part)
         self._made: dict[int, np.random.Generator] = {}
 
@@ -235,7 +233,7 @@ class Draws(Sequence[np.random.Generator]):
             self._made[run] = generator_at(self.cursors[run], step=1)
         return self._made[run]
 
-    def __setitem__(self, rows: Array, fresh: Draws) -> None:
+    def __setitem__(self, rows: Array, fresh: "Draws") -> None:
         self.cursors[rows] = fresh.cursors
         for row in rows if self._made else ():
             self._made.pop(int(row), None)

@@ -1,7 +1,5 @@
 """Decorators for functions that Numba compiles at their first call; Numba is imported only then."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from types import MethodType
@@ -54,7 +52,7 @@ class Rule:
         calls_itself = "compiled" in vars(self) and self.compiled.is_compiling
         return (self.compiled if calls_itself else self.callee)._numba_type_
 
-    def __get__(self, instance: object, owner: type | None = None) -> Rule | MethodType:
+    def __get__(self, instance: object, owner: type | None = None) -> "Rule | MethodType":
         """Return the rule bound to `instance`, or the rule itself if it is accessed on a class."""
         return self if instance is None else MethodType(self, instance)
 
@@ -63,17 +61,17 @@ class Rule:
         name, made = self.py_func.__qualname__, (self.py_func, self.inline, self.lean)
         return name if self.__module__ != "__main__" and "<locals>" not in name else (Rule, made)
 
-    def __deepcopy__(self, memo: object) -> Rule:
+    def __deepcopy__(self, memo: object) -> "Rule":
         """Return the rule itself, because a rule holds no state."""
         return self
 
 
-def jit(function: Callable[..., object]) -> Rule:
+def jit(function: Callable[..., object]) -> "Rule":
     """Return `function` as a rule that is compiled at its first call and cached on disk."""
     return Rule(function)
 
 
-def lean(function: Callable[..., object]) -> Rule:
+def lean(function: Callable[..., object]) -> "Rule":
     """Return `function` as a rule that makes and returns no array.
 
     Numba counts no references to arrays in it, which may take more time than the rest.
@@ -81,7 +79,7 @@ def lean(function: Callable[..., object]) -> Rule:
     return Rule(function, lean=True)
 
 
-def inlined(function: Callable[..., object]) -> Rule:
+def inlined(function: Callable[..., object]) -> "Rule":
     """Return `function` as a `lean` rule that is compiled inline into each compiled function that calls it."""
     return Rule(function, inline=True, lean=True)
 

@@ -64,38 +64,19 @@ def open_votes(env: World, runs: int) -> VoteState:
 
 def clear(book: VoteState, rows: Array) -> None:
     """Delete all votes of the runs `rows`, so that 𝒦 contains every arm again."""
-    seats = np.count_nonzero(book.weights)
-    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.holds, book.open_seats)
-
-
-@jit
-def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
-    for r in rows:
-        active[r] = True
-        sent[r] = False
-        counted[r] = False
-        votes[r] = 0
-        holds[r] = SEVERAL
-        open_seats[r] = seats
+    book.active[rows] = True
+    book.sent[rows] = book.counted[rows] = False
+    book.votes[rows], book.holds[rows] = 0, SEVERAL
+    book.open_seats[rows] = np.count_nonzero(book.weights)
 
 
 def open_rows(rows: Array, turns: Array, book: VoteState) -> None:
     """Reset the state of the runs `rows`, and draw their first active agents from the uniforms `turns`."""
     clear(book, rows)
-    agents = book.weights, book.pool, book.cumulative, book.active_agents
-    _open(rows, turns, *agents, book.running, book.rounds, book.messages, book.regret)
-
-
-@jit
-def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds, messages, regret):
-    for i, r in enumerate(rows):
-        running[r] = True
-        rounds[r] = messages[r] = 0
-        regret[r] = 0.0
-        for n in range(weights.size):
-            pool[r, n] = weights[n] > 0
-        accumulate(weights, pool[r], cumulative[r])
-        active_agents[r] = draw_agent(cumulative[r], turns[i])
+    total = np.cumsum(book.weights)
+    book.running[rows], book.pool[rows], book.cumulative[rows] = True, book.weights > 0, total
+    book.rounds[rows] = book.messages[rows] = book.regret[rows] = 0
+    book.active_agents[rows] = np.searchsorted(total, turns * total[-1], "right")
 
 
 @lean

@@ -19,13 +19,6 @@ _CHUNK = 1 << 16  # users simulated at once if a law has no shortcut
 
 
 @jit
-def _running_sum(values, start):
-    for x in values:
-        start += x
-    return start
-
-
-@jit
 def _add_binomials(cursors, n, p, total):
     """Add a sample of Bin(n, p) from each block's cursor to `total`, ``(R, M)``."""
     for r in range(total.shape[0]):
@@ -199,7 +192,7 @@ class Pooled(Cohort):
             for step in self._before:
                 x = step(x, r, m, rng)
             if g is None:
-                total = _running_sum(x, total)
+                total = float(np.cumsum(np.append(total, x))[-1])  # in order, whatever the chunks
             else:
                 total += int(round_at_random(x, g, self._coins[r].random(len(x))).sum())
         return total

@@ -1,7 +1,5 @@
 """Messages of a linear bandit, sums of feature products and of rewards, and channels that shuffle or sum them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self
@@ -101,7 +99,7 @@ class Replaced:
         self.env, self.moment = env, np.zeros((len(rng), env.n_agents, env.n_features))
         self.uniforms = rng.reader((2, env.active_agents.shape[1]), "replace")
 
-    def __setitem__(self, rows: Array, fresh: Replaced) -> None:
+    def __setitem__(self, rows: Array, fresh: "Replaced") -> None:
         self.uniforms[rows], self.moment[rows] = fresh.uniforms, fresh.moment
 
 
@@ -124,7 +122,7 @@ class Increments(Payload):
             raise ValueError(f"{name} must replace rewards before uploads are {OPERATIONS[min(before)]}: put it first")
 
     @classmethod
-    def stream(cls, verb: str, env: World, rng: Streams) -> Uniforms | Replaced:
+    def stream(cls, verb: str, env: World, rng: Streams) -> "Uniforms | Replaced":
         """Return a reader of the uniform samples for the operation `verb`, one row per round."""
         cls.answers(verb)
         return Replaced(env, rng) if verb == "replace" else rng.reader((env.active_agents.shape[1],), verb)
@@ -133,7 +131,7 @@ class Increments(Payload):
         """Drop each upload with probability `rate`."""
         return self.with_fields(sent=self["sent"] & (stream.next() >= rate))
 
-    def replace(self, rate: Array | float, law: Law, location: float, stream: Replaced) -> Self:
+    def replace(self, rate: Array | float, law: Law, location: float, stream: "Replaced") -> Self:
         """Replace the reward of each pull with probability `rate` by a sample from `law`, in what is uploaded of it."""
         env, sent = stream.env, self["sent"][..., None]
         at = np.arange(len(sent))[:, None], env.active_agents
