@@ -11,6 +11,7 @@ ASKED = {
     "FedLinUCB": ("--agents", "FedLinUCB", "--tasks", "linear"),
     "Gap-Vote": ("--agents", "Gap-Vote", "--tasks", "exploration"),
     "MaskablePPO-DPMASE": ("--agents", "MaskablePPO-DPMASE", "--tasks", "exploration"),
+    "Decentralized-SER3": ("--agents", "Decentralized-SER3", "--tasks", "exploration"),
     "DP-MASE": ("--agents", "DP-MASE", "--tasks", "exploration"),
     "DP-MASE epsilon=1": ("--agents", "DP-MASE", "--tasks", "exploration", "--set", "agent.epsilon=1.0"),
 }

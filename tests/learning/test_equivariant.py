@@ -14,6 +14,7 @@ import hushbandits as hb
 from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, read
 from hushbandits.baselines.sb3 import Trained, of_model
+from hushbandits.baselines.sb3_choices import SCALE, rule
 from hushbandits.core import Streams
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.learning.equivariant import Described
@@ -110,6 +111,14 @@ def test_a_model_in_memory_plays_as_its_folder(tmp_path, case):
         np.testing.assert_array_equal(one[name], two[name])
     found = hb.evaluate(id, model, runs=2, env=env)
     assert (found.only.cell.env.name, found.labels) == (id, [mine.name])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_linear_score_starts_at_the_rule(case):
+    id, env = HOMES[case]
+    hyper = {"policy": "equivariant", "net_arch": [], "n_steps": 4}
+    policy = of_model(build(CASES[case], Described(make_sb3(id, 2, **env)), hyper, 0))
+    np.testing.assert_allclose(policy.weights["head.weight"], SCALE * rule(case)[None], rtol=1e-6)
 
 
 def test_a_model_in_memory_without_its_env_is_refused(tmp_path):
