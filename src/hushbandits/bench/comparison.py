@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hushbandits.bench.report.tables import heads, notes, rows
 from hushbandits.bench.stats import STATISTICS
@@ -12,8 +12,6 @@ from hushbandits.core import choice, integer, real, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from hushbandits.bench.results import Results
 
 
 class Comparison(Compared):
@@ -53,7 +51,7 @@ class Comparison(Compared):
 
 
 def compare(
-    *lines: "Results", metric: str | None = None, names: Sequence[str] | None = None, statistic: str = "mean",
+    *lines: Any, metric: str | None = None, names: Sequence[str] | None = None, statistic: str = "mean",
     level: float = 0.95, seed: int = 0,
 ) -> Comparison:  # fmt: skip
     """Return a comparison of all pairs (A, B) of configurations by `metric`; effects are A − B.
@@ -112,7 +110,7 @@ def compare(
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
 
 
-def _shared(lines: Sequence["Results"]) -> str:
+def _shared(lines: Sequence[Any]) -> str:
     """Return the metric that is compared by default."""
     first, *others = [one.metrics() for result in lines for one in result.configurations] or [[]]
     shared = [name for name in first if all(name in names for names in others)]
