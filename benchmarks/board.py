@@ -3,8 +3,7 @@
 Run: ``python -m benchmarks board HEX64 SOURCE``, with a beacon's value and its source (about ten minutes of one core,
 half of them for `QuACK-BESA`, and more with compilation; an interrupted run continues).  Rows lie in runs/hushbench-v2,
 submissions in reference/hushbench-v2.  The costs of `Random` and of the best agent are written once, into
-src/hushbench/hushbench-v2/anchors.json, if that file does not exist.  The present one is provisional: it was played for
-HushBench-v1.
+src/hushbench/hushbench-v2/anchors.json, if that file does not exist.
 """
 
 import json

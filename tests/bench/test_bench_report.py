@@ -87,11 +87,9 @@ def test_theory_is_drawn_dashed(tmp_path):
     bound = {"theorem 1": f"{__name__}:twice"}
     whole = known(figures=(Figure(y="regret", bounds=bound),))
     store = filled(tmp_path, whole)
-    first, _ = series(configurations(store, whole), whole.figures[0], bound.values())
+    first, _ = series(configurations(store, whole), whole.figures[0])
     drawn = inline(configurations(store, whole), whole, bound.values())
-    (averaged, _) = series(
-        configurations(store, whole), Figure(y="regret", bounds=bound, per_time=True), bound.values()
-    )
+    averaged, _ = series(configurations(store, whole), Figure(y="regret", bounds=bound, per_time=True))
     assert first.bounds["theorem 1"].tolist() == [2, 20, 200]
     assert averaged.bounds["theorem 1"].tolist() == [2, 2, 2]
     assert "theorem 1" in drawn["wide"]
@@ -102,7 +100,7 @@ def test_along_a_sweep_theory_is_asked_cell_by_cell(tmp_path):
     bound = {"theorem 2": f"{__name__}:hundreds"}
     whole = known(sweep={"env.n_agents": (4, 8, 16)})
     store = filled(tmp_path, whole)
-    first, _ = series(configurations(store, whole), Figure(y="regret", x="env.n_agents", bounds=bound), bound.values())
+    first, _ = series(configurations(store, whole), Figure(y="regret", x="env.n_agents", bounds=bound))
     np.testing.assert_array_equal(first.bounds["theorem 2"], [np.nan, 808, 1616])
 
 

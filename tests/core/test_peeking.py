@@ -39,7 +39,7 @@ def test_an_inbox_is_over_with_its_round(loss):
     assert kept["reward"].shape[:2] == (1, 5)
     env.communicate()
     for read in (lambda: kept["reward"], lambda: kept.arrived, kept.tally, lambda: kept.total("reward")):
-        with pytest.raises(RuntimeError, match="inbox is of round 1, but the env is in round 2"):
+        with pytest.raises(RuntimeError, match=r"inbox of round 1 .* round 2"):
             read()
 
 

@@ -1,5 +1,7 @@
 """Functions that build an env for each supported library, and `wrap`, which adds wrappers to an env."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -174,7 +176,7 @@ def make_vec(
 def make_sb3(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
     extra_fields: Mapping[str, Field] | None = None, render_mode: str | None = None, **kwargs: object,
-) -> "RowsVecEnv":  # fmt: skip
+) -> RowsVecEnv:  # fmt: skip
     """Build a ``VecEnv`` of Stable-Baselines3 with `runs` runs, in which every agent of every run is a sub-env.
 
     Parameters
@@ -220,8 +222,8 @@ def make_sb3(
 
 def make_torchrl(
     id: AnyEnv, runs: int = 1, *, wrappers: Sequence[AnyWrapper] = (),
-    extra_fields: Mapping[str, Field] | None = None, device: "torch.device | str" = "cpu", **kwargs: object,
-) -> "TorchRows":  # fmt: skip
+    extra_fields: Mapping[str, Field] | None = None, device: torch.device | str = "cpu", **kwargs: object,
+) -> TorchRows:  # fmt: skip
     """Build a batched TorchRL env of `runs` runs, whose episodes start independently.
 
     Its batch is [R].  All agents are one group, ``"agents"``: ``("agents", "observation")`` [R, M, D],

@@ -3,8 +3,6 @@
 One team controls all agents of all runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -60,7 +58,7 @@ class EnvView(World):
         self._env = env
         self._shown = frozenset((*SHOWN, *env.agent_visible, "law", "wrappers", "running", "t"))
 
-    def __deepcopy__(self, memo: object) -> EnvView:
+    def __deepcopy__(self, memo: object) -> "EnvView":
         return self  # it is no part of a team that keeps it
 
     @property
@@ -94,13 +92,13 @@ class EnvView(World):
         return sorted({*self._shown, *_ANSWERS, "agents_speak"})
 
 
-def view_of(env: World) -> EnvView:
+def view_of(env: World) -> "EnvView":
     """Return the view of `env`; return a view unchanged."""
     return env if isinstance(env, EnvView) else EnvView(env)
 
 
 @contextmanager
-def revealed(env: World) -> Iterator[EnvView]:
+def revealed(env: World) -> "Iterator[EnvView]":
     """Yield a view of `env` that also shows the arms, but only inside the ``with`` block.
 
     `Env.visible_after_episode` lists what it shows.
@@ -192,10 +190,10 @@ class Team(GuaranteeSource):
         """Return the agent's requirements, given env parameters `settings` that reveal nothing about the arms."""
         return Requirements()
 
-    def validate_env(self, env: EnvView) -> None:
+    def validate_env(self, env: "EnvView") -> None:
         """Raise ``ValueError`` if the team cannot play in `env`, the view of an env before its start."""
 
-    def metrics(self, env: EnvView) -> dict[str, Array]:
+    def metrics(self, env: "EnvView") -> dict[str, Array]:
         """Return the team's own metrics after the last round, each ``(R, …)``; `env` is a view.
 
         `env` is the view of that game, and shows for the time of this call what the arms were
@@ -203,7 +201,7 @@ class Team(GuaranteeSource):
         """
         return {}
 
-    def runs_at_once(self, env: EnvView) -> int | None:
+    def runs_at_once(self, env: "EnvView") -> int | None:
         """Return how many runs of `env` (a view) to play at once, so that a round's arrays fit into the CPU caches.
 
         ``None``: any number.  No result depends on it; every part is played by a copy of the team as it was built.
@@ -213,7 +211,7 @@ class Team(GuaranteeSource):
     def _borne_out(self, env: World) -> tuple[Guarantee, ...]:
         return self.claimed_guarantees(view_of(env))
 
-    def reset(self, env: EnvView, rng: Streams) -> None:
+    def reset(self, env: "EnvView", rng: Streams) -> None:
         """Start new runs in `env` (a view), with the random streams `rng`.
 
         Parameters

@@ -9,8 +9,6 @@ parts as entry points, which are read when a name is not known or all are listed
 The groups are ``hushbandits.envs``, ``.agents``, ``.policies``, ``.wrappers``, ``.experiments`` and ``.commands``.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import pkgutil
@@ -63,7 +61,7 @@ class Spec:
     entry: Entry
     defaults: Params = field(default_factory=dict)
     wrappers: tuple[str, ...] = ()
-    rest: Spec | None = None
+    rest: "Spec | None" = None
     source: str = ""
 
     def load(self) -> Callable[..., Any]:
@@ -146,7 +144,7 @@ def _signature(entry: Callable[..., object]) -> Parameters:
     return found
 
 
-def parameters(of: Spec | Callable[..., object]) -> Parameters:
+def parameters(of: "Spec | Callable[..., object]") -> Parameters:
     """Return the keyword parameters of `of`, except ``name``.
 
     Examples
@@ -204,18 +202,18 @@ class Registry(Mapping[str, Spec]):
         kind: str,
         says: str,
         fits: Callable[[type], bool],
-        builtin: Mapping[str, Spec] | None = None,
+        builtin: "Mapping[str, Spec] | None" = None,
         group: str = "",
         announce: Callable[[str], None] = lambda name: None,
     ):
         self.kind, self.says, self.fits, self.announce = kind, says, fits, announce
-        self.entries: dict[str, Spec] = dict(builtin or {})
+        self.entries: "dict[str, Spec]" = dict(builtin or {})
         self.builtin = frozenset(self.entries)
         self._group = group
         for name in self.entries:
             announce(name)
 
-    def __getitem__(self, name: str) -> Spec:
+    def __getitem__(self, name: str) -> "Spec":
         return self.entries[name] if name in self.entries else self._all()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -224,7 +222,7 @@ class Registry(Mapping[str, Spec]):
     def __len__(self) -> int:
         return len(self._all())
 
-    def _all(self) -> dict[str, Spec]:
+    def _all(self) -> "dict[str, Spec]":
         group, self._group = self._group, ""
         for name, entry, source in points(group) if group else ():
             try:
@@ -233,11 +231,11 @@ class Registry(Mapping[str, Spec]):
                 warnings.warn(f"{self.kind} {name!r} of {source} is left out: {error}", stacklevel=3)
         return self.entries
 
-    def own(self) -> dict[str, Spec]:
+    def own(self) -> "dict[str, Spec]":
         """Return the entries that user code registered in this session."""
         return {name: it for name, it in self.entries.items() if name not in self.builtin and not it.source}
 
-    def register(self, name: str, spec: Spec) -> None:
+    def register(self, name: str, spec: "Spec") -> None:
         """Add the entry `spec` under `name`.
 
         Raises
@@ -254,7 +252,7 @@ class Registry(Mapping[str, Spec]):
             raise ValueError(f"{an(self.kind)} {name!r} is registered already; choose another name")
         self.entries[name] = spec
 
-    def find(self, given: object) -> Spec:
+    def find(self, given: object) -> "Spec":
         """Return the entry for a registered name, a ``"module:Class"`` path, or a class.
 
         Raises

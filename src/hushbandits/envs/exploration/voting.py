@@ -186,7 +186,7 @@ class VotingTeam(Team):
         """Raise ``ValueError`` if `env` lacks what the routine needs: resets, several arms, or rewards in [0, 1]."""
         routine = self.routine(env.n_arms)
         if routine.resets and "reset" not in env.fields:
-            raise ValueError(f"{self.name} resets the vote, but this env has allow_vote_resets=False")
+            raise ValueError(f"{self.name} resets the vote: it needs allow_vote_resets=True, not False")
         if routine.several and env.one_arm_per_step:
             raise ValueError(f"{self.name} pulls several arms per activation, but this env has one_arm_per_step=True")
         if routine.unit_interval:

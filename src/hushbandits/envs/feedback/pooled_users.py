@@ -1,7 +1,5 @@
 """Pools of users with identically distributed rewards; only the sum of their rewards is sampled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -84,14 +82,14 @@ class Pooled(Cohort):
         self._noises: tuple[_Added, ...] = ()  # added at the end: a sum of noises is the noise of the sum
         self._total: Array | None = None
 
-    def _with(self, **changes: object) -> Pooled:
+    def _with(self, **changes: object) -> "Pooled":
         if self._total is not None:
             raise RuntimeError("the sum of this cohort has been drawn already, so no reward of the cohort can change")
         crowd = object.__new__(Pooled)
         crowd.__dict__.update(self.__dict__, **changes)
         return crowd
 
-    def map(self, function: Callable[[Array], Array]) -> Pooled:
+    def map(self, function: Callable[[Array], Array]) -> "Pooled":
         """Apply `function` to every user's reward when the sum is sampled."""
         not_encoded(self)
         folded = self._fold()
@@ -101,13 +99,13 @@ class Pooled(Cohort):
         """Return whether the reward laws keep all rewards in [0, 1]; False after a function or noise was applied."""
         return not (self._before or self._noises) and all(_inside(part) for part in self._parts)
 
-    def drop(self, rate: Array | float, rngs: Rngs) -> Pooled:
+    def drop(self, rate: Array | float, rngs: Rngs) -> "Pooled":
         """Drop a binomial number of users from every pool."""
         keep = 1.0 - np.broadcast_to(np.asarray(rate, float), self.planned.shape)
         parts = tuple(part._replace(n=_thin(part.n, keep, rngs)) for part in self._parts)
         return self._with(_parts=parts, n=sum(part.n for part in parts))
 
-    def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Pooled:
+    def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> "Pooled":
         """Move a binomial number of users from every pool to a new pool with reward law `law`."""
         if self._before or self._noises or self.encoded:
             raise ValueError("rewards can be replaced only before noise or encoding: put this wrapper first")
@@ -117,20 +115,20 @@ class Pooled(Cohort):
         there = np.full(self.planned.shape, float(location))
         return self._with(_parts=(*stay, _Part(sum(moved[1:], moved[0]), law, there)))
 
-    def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> Pooled:
+    def add(self, noise: Callable[[int], Noise], rngs: Rngs) -> "Pooled":
         """Add a sample of the remaining users' total noise to the sum when the sum is sampled."""
         return self._with(_noises=(*self._noises, (noise, rngs)))
 
-    def encode(self, g: Array, rngs: Rngs) -> Pooled:
+    def encode(self, g: Array, rngs: Rngs) -> "Pooled":
         """Encode rewards as integers when the sum is sampled."""
         not_encoded(self)
         return self._fold()._with(_grid=g, _coins=rngs, encoded=True)
 
-    def modulo(self, m: Array) -> Pooled:
+    def modulo(self, m: Array) -> "Pooled":
         """Return the cohort unchanged: the unreduced sum is correct mod `m` as well."""
         return self
 
-    def _fold(self) -> Pooled:
+    def _fold(self) -> "Pooled":
         # Noise before another step is no longer a summand: it becomes a step of every user's pipeline.
         if not self._noises:
             return self

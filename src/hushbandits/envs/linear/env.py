@@ -97,9 +97,8 @@ class Linear(FixedHorizon):
     }
     #: (R, d)
     theta: Array
-    #: (R, A, K, d) what the active agents see.
-    features: Array
     _x: Array
+    _shown: Array
     _who: Array
     _contexts: Uniforms
     _turns: Uniforms
@@ -167,7 +166,7 @@ class Linear(FixedHorizon):
         turns, uniforms = rng.reader((), ACTIVATION), rng.reader((self._acting,), REWARD)
         x, who = self._drawn(contexts.rows(1), pool)[0], self._turned(turns.rows(1)[0])
         set_rows(
-            self, rows, theta=theta, features=self.contexts.seen(x), _pool=pool, _contexts=contexts, _turns=turns,
+            self, rows, theta=theta, _shown=self.contexts.seen(x), _pool=pool, _contexts=contexts, _turns=turns,
             _uniforms=uniforms, _x=x, _who=who,
         )  # fmt: skip
         self._server.reset(who, m, self.report, rows)
@@ -204,7 +203,7 @@ class Linear(FixedHorizon):
     def _transport(self, message: Payload) -> ServerInbox:
         inbox = self._server.serve(self._counted(message), self._who)
         self._x, self._who = self._drawn(self._contexts.next()[None], self._pool)[0], self._turned(self._turns.next())
-        self.features = self.contexts.seen(self._x)
+        self._shown = self.contexts.seen(self._x)
         return inbox
 
     # -- blocks of rounds in compiled code -------------------------------------------------------------------
@@ -218,9 +217,10 @@ class Linear(FixedHorizon):
         """Return what the next rounds draw: features ``(rounds, R, A, K, d)``, and as agents see them; who acts; u."""
         x, turn = self._drawn(self._contexts.rows(rounds), self._pool, self._x), self._turns.rows(rounds)
         who, seen = np.concatenate([self._who[None], self._turned(turn)]), self.contexts.seen(x)
-        self._x, self.features, self._who = x[-1], seen[-1], who[-1]
+        self._x, self._shown, self._who = x[-1], seen[-1], who[-1]
         return x[:-1], seen[:-1], who[:-1], self._uniforms.rows(rounds)
 
+    features = property(attrgetter("_shown"), doc="``(R, A, K, d)``: what the active agents see.")
     pending = property(attrgetter("_server.pending"), doc="``(R, M)`` bool: agents that wait for the server's answer.")
 
     def _metrics(self) -> dict[str, Array]:
