@@ -207,7 +207,7 @@ class Registry(Mapping[str, Spec]):
         announce: Callable[[str], None] = lambda name: None,
     ):
         self.kind, self.says, self.fits, self.announce = kind, says, fits, announce
-        self.entries: "dict[str, Spec]" = dict(builtin or {})
+        self.entries: dict[str, Spec] = dict(builtin or {})
         self.builtin = frozenset(self.entries)
         self._group = group
         for name in self.entries:
