@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
         """Return the cost of all cells of an experiment, or of ``"all"``; cells whose probe failed are only counted."""
         mine = [c for c in self.costs if experiment in ("all", c.experiment)]
         known = [c for c in mine if not math.isnan(c.seconds)]
-        label = f"{len(mine):,} cells" + (f", {len(mine) - len(known)} of unknown cost" if known < mine else "")
+        label = f"{len(mine):,} cells" + (f", {unknown} of unknown cost" if (unknown := len(mine) - len(known)) else "")
         runs, batches = sum(c.runs for c in mine), sum(c.batches for c in mine)
         return Cost(
             experiment, label, runs, batches, sum(c.seconds for c in known), max((c.bytes for c in known), default=0)
