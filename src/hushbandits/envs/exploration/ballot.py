@@ -64,19 +64,38 @@ def open_votes(env: World, runs: int) -> VoteState:
 
 def clear(book: VoteState, rows: Array) -> None:
     """Delete all votes of the runs `rows`, so that 𝒦 contains every arm again."""
-    book.active[rows] = True
-    book.sent[rows] = book.counted[rows] = False
-    book.votes[rows], book.holds[rows] = 0, SEVERAL
-    book.open_seats[rows] = np.count_nonzero(book.weights)
+    seats = np.count_nonzero(book.weights)
+    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.holds, book.open_seats)
+
+
+@jit
+def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
+    for r in rows:
+        active[r] = True
+        sent[r] = False
+        counted[r] = False
+        votes[r] = 0
+        holds[r] = SEVERAL
+        open_seats[r] = seats
 
 
 def open_rows(rows: Array, turns: Array, book: VoteState) -> None:
     """Reset the state of the runs `rows`, and draw their first active agents from the uniforms `turns`."""
     clear(book, rows)
-    total = np.cumsum(book.weights)
-    book.running[rows], book.pool[rows], book.cumulative[rows] = True, book.weights > 0, total
-    book.rounds[rows] = book.messages[rows] = book.regret[rows] = 0
-    book.active_agents[rows] = np.searchsorted(total, turns * total[-1], "right")
+    agents = book.weights, book.pool, book.cumulative, book.active_agents
+    _open(rows, turns, *agents, book.running, book.rounds, book.messages, book.regret)
+
+
+@jit
+def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds, messages, regret):
+    for i, r in enumerate(rows):
+        running[r] = True
+        rounds[r] = messages[r] = 0
+        regret[r] = 0.0
+        for n in range(weights.size):
+            pool[r, n] = weights[n] > 0
+        accumulate(weights, pool[r], cumulative[r])
+        active_agents[r] = draw_agent(cumulative[r], turns[i])
 
 
 @lean
@@ -164,20 +183,43 @@ def finished(stop, left, undecided, several):
     return False
 
 
+@lean
+def only_arm(kept):
+    """Return the only arm in a set ``(K,)``, or `NOTHING` if the set does not have exactly one arm."""
+    return kept.argmax() if kept.sum() == 1 else NOTHING
+
+
+@jit
+def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
+    n = rows.size
+    correct, inconclusive, left = np.ones(n, np.bool_), np.zeros(n, np.bool_), np.zeros(n, np.int64)
+    alone = stop != PLAYERS and not everyone  # the coordinator decides
+    for i, r in enumerate(rows):
+        held = NOTHING
+        for k in range(active.shape[1]):
+            if active[r, k]:
+                left[i], held = left[i] + 1, k
+        held = held if left[i] == 1 else NOTHING
+        for agent in range(1 if alone else weights.size):
+            if alone or weights[agent] > 0:
+                if stop == PLAYERS:
+                    held = holds[r, agent]
+                elif everyone:
+                    held = only_arm(~sent[r, agent])
+                correct[i] &= held >= 0 and right[r, held]
+                inconclusive[i] |= held < 0 and not running[r]
+    return correct, inconclusive, left
+
+
 def judged(book: VoteState, right: Array, everyone: bool, rows: Array) -> tuple[Array, Array, Array]:
     """Return whether each of the runs `rows` is correct, whether it is inconclusive, and how many arms 𝒦 has.
 
     With the players' stop, the arm that each player holds decides.  Otherwise it is the arm that each agent holds by
     its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
-    active = book.active[rows]
-    if book.stop == PLAYERS:
-        held = book.holds[rows][:, book.weights > 0]
-    else:
-        kept = ~book.sent[rows][:, book.weights > 0] if everyone else active[:, None]
-        held = np.where(kept.sum(2) == 1, kept.argmax(2), NOTHING)
-    correct = np.take_along_axis(right[rows], np.maximum(held, 0), 1) & (held >= 0)
-    return np.logical_and.reduce(correct, 1), (held < 0).any(1) & ~book.running[rows], active.sum(1)
+    parts = book.weights, book.running, book.active, book.sent, book.holds  # one by one: the whole state takes longer
+    found: tuple[Array, Array, Array] = _judged(rows, book.stop, *parts, right, everyone)
+    return found
 
 
 @jit
