@@ -190,3 +190,27 @@ def test_agent_and_mechanism_agree_on_epsilon():
         for team in [hb.make_team("Dist-DP-SE", **given)]
     )
     np.testing.assert_array_equal(one, other)
+
+
+class Idle(hb.Wrapper):
+    """A wrapper that changes nothing, so that messages exist and pass every wrapper."""
+
+
+@pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0"])
+@pytest.mark.parametrize("env", [{"epsilon": 5.0}, {"epsilon": 0.1, "min_participants": 0.5}, {"min_participants": 9}])
+def test_blocks_in_one_pass_are_those_whose_messages_pass_every_wrapper(id, env):
+    given = {"n_agents": 3, "horizon": 3000, "rewards": "bernoulli", **env}
+    core = hb.make_batched(id, 4, **given)
+    other = hb.make_batched(id, 4, wrappers=[Idle()], **given)
+    rng = np.random.default_rng(1)
+    for one in (core, other):
+        one.reset(5)
+    for _ in range(60):
+        action = rng.integers(10, size=(4, 3)), rng.integers(1, 200, size=(4, 3)) ** rng.integers(0, 2, size=(4, 3))
+        inboxes = [one.communicate().inbox for one in (core, other) if one.pull(action) is not None]
+        for field in ("reward", "n"):
+            assert (inboxes[0].total(field) == inboxes[1].total(field)).all()
+        assert (inboxes[0].arrived == inboxes[1].arrived).all()
+    for (name, value), again in zip(core.metrics().items(), other.metrics().values(), strict=True):
+        assert (value == again).all(), name
+    assert [*core.mechanism.ledger.rows(2)] == [*other.mechanism.ledger.rows(2)]

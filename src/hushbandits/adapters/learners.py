@@ -109,9 +109,8 @@ class Episodes:
     """
 
     def __init__(self, runs: int, again: Seeds | None = None):
-        self._seeds: list[int] = []  # one for all runs, or one for each
-        self._played = np.arange(runs)  # the numbers of the runs that are played
-        self._again = again
+        self._runs, self._again = runs, again
+        self._own: list[int] = []  # one for all runs, or one for each
 
     def start(self, seed: int | Sequence[int] | None, core: Env) -> Seeds:
         """Return the seeds of all runs' first episodes under `seed`, or without a seed those of the next episodes.
@@ -119,29 +118,30 @@ class Episodes:
         With a sequence of seeds, row r plays run 0 of ``core.reset(seed[r])``.  Without a seed they are the next of the
         stream that goes on; it begins with fresh entropy.
         """
-        rows = np.arange(len(self._played))
         if seed is None and self._again is not None:
             return self._again
-        if seed is None and self._seeds:
-            return self.following(rows, core)
+        if seed is None and self._own:
+            return self.following(np.arange(self._runs), core)
         fresh = np.random.SeedSequence().entropy if seed is None else seed
-        if isinstance(fresh, Sequence):
-            self._seeds, numbers = [int(integer("seed", one, 0, np.inf)) for one in fresh], 0 * rows
-        else:
-            self._seeds, numbers = [int(integer("seed", fresh, 0, np.inf))], rows
-        return self._of(rows, numbers, core)
+        own = fresh if isinstance(fresh, Sequence) else [fresh]
+        self._own = [int(integer("seed", one, 0, np.inf)) for one in own]
+        self._core, self._seeds = core, self._first(core)
+        return self._seeds.copy()
 
-    def following(self, rows: Sequence[int] | Array, core: Env) -> Seeds:
+    def following(self, rows: Array, core: Env) -> Seeds:
         """Return the seeds of the next episodes of the runs `rows`, ``(len(rows), 3)``."""
-        return self._of(rows, self._played[rows] + (1 << 32), core)
-
-    def _of(self, rows: Sequence[int] | Array, numbers: Array, core: Env) -> Seeds:
-        if len(self._seeds) == 1:
-            seeds = spawn_seeds(self._seeds[0], len(numbers), world=core.seed_text)
-        else:
-            seeds = np.concatenate([spawn_seeds(self._seeds[r], 1, world=core.seed_text) for r in rows])
-        self._played[rows] = seeds[:, 2] = numbers
+        if core is not self._core:  # another world has other keys
+            self._core, numbers = core, self._seeds[:, 2]
+            self._seeds = self._first(core)
+            self._seeds[:, 2] = numbers
+        seeds = self._seeds[rows]
+        seeds[:, 2] += 1 << 32
+        self._seeds[rows] = seeds
         return seeds
+
+    def _first(self, core: Env) -> Seeds:
+        runs = self._runs if len(self._own) < self._runs else 1
+        return np.concatenate([spawn_seeds(one, runs, world=core.seed_text) for one in self._own])
 
 
 class Rows:

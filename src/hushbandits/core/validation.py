@@ -179,9 +179,20 @@ def checked_rows(rows: object, runs: int) -> Array:
     if array.dtype == bool and array.shape == (runs,):
         array = np.flatnonzero(array)
     whole = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0
-    if whole and inside(index := array.astype(np.int64), 0, runs - 1) and np.bincount(index).max() == 1:
+    if whole and _distinct(index := array.astype(np.int64), runs):
         return index
     raise ValueError(f"rows={rows!s:.60} must be different runs in 0..{runs - 1}, at least one, or {runs} bools")
+
+
+@jit
+def _distinct(index, runs):
+    """Return whether all numbers of `index` are different and lie in 0..runs − 1."""
+    seen = np.zeros(runs, np.bool_)
+    for i in index:
+        if i < 0 or i >= runs or seen[i]:
+            return False
+        seen[i] = True
+    return True
 
 
 def checked_seeds(seeds: object, runs: int, world: str = "") -> Seeds:

@@ -66,7 +66,7 @@ class Kinds:
 
 
 @inlined
-def _place(known, size):  # type: ignore[no-untyped-def]
+def place(known, size):  # type: ignore[no-untyped-def]
     """Return where `known` has the `size`, or else would have it: the first free place from its hash on."""
     at = (size ^ size >> 6 ^ size >> 12) & known.size - 1
     while known[at] != size and known[at] >= 0:
@@ -78,7 +78,7 @@ def _place(known, size):  # type: ignore[no-untyped-def]
 def _fill(sizes, rows, known, table):  # type: ignore[no-untyped-def]
     """Write `sizes` and their `rows` to their places in `known` and `table`."""
     for i in range(sizes.size):
-        at = _place(known, sizes[i])
+        at = place(known, sizes[i])
         known[at] = sizes[i]
         for c in range(table.shape[1]):  # a slice would compile Numba's message about unequal shapes: seconds
             table[at, c] = rows[i, c]
@@ -88,7 +88,7 @@ def _fill(sizes, rows, known, table):  # type: ignore[no-untyped-def]
 def _look_up(sizes, known, table, columns):  # type: ignore[no-untyped-def]
     """Write each size's table row to a column of `columns`; return the first unknown size, or −1 if all are known."""
     for i in range(sizes.size):
-        at = _place(known, sizes[i])
+        at = place(known, sizes[i])
         if known[at] < 0:
             return sizes[i]
         for c in range(columns.shape[0]):
@@ -131,20 +131,22 @@ class Noises:
         return drawn, share, p
 
 
+@inlined
+def joined(n, share):  # type: ignore[no-untyped-def]
+    """Return the noise parameter of `n` users with a `share` each, rounded if it is within 1e-12 of an integer."""
+    whole = np.rint(n * share)
+    return whole if abs(n * share - whole) < 1e-12 else n * share
+
+
 @jit
 def _pair(planned, left, known, table, drawn, share, p):  # type: ignore[no-untyped-def]
-    """Write what `Noises.pair` returns; return the first unknown size, or −1 if all are known.
-
-    A share of all users `left` within 1e-12 of an integer is rounded.
-    """
+    """Write what `Noises.pair` returns; return the first unknown size, or −1 if all are known."""
     for r in range(planned.shape[0]):
         for m in range(planned.shape[1]):
-            at = _place(known, planned[r, m])
+            at = place(known, planned[r, m])
             if known[at] < 0:
                 return planned[r, m]
-            drawn[r, m], joined, p[r, m] = table[at, 0] > 0, left[r, m] * table[at, 1], table[at, 2]
-            whole = np.rint(joined)
-            share[r, m] = whole if abs(joined - whole) < 1e-12 else joined
+            drawn[r, m], share[r, m], p[r, m] = table[at, 0] > 0, joined(left[r, m], table[at, 1]), table[at, 2]
     return -1
 
 
@@ -155,7 +157,7 @@ def _charge(n, survivors, known, table, worst, worst_delta):  # type: ignore[no-
         for m in range(n.shape[1]):
             size = survivors[r, m]
             if size > 0:
-                at = _place(known, size)
+                at = place(known, size)
                 if size != n[r, m] or known[at] < 0:
                     return False
                 worst[r] = max(worst[r], table[at, 0])
@@ -244,8 +246,8 @@ class Ledger:
         return spent.epsilon, spent.delta
 
     def use(self, n: Array, survivors: Array) -> None:
-        """Record a round's blocks ``(R, M)`` that have survivors; `n` is stored without a copy."""
-        self._log.append((n, survivors.copy()))
+        """Record a round's blocks ``(R, M)`` that have survivors; both arrays are kept and must not change."""
+        self._log.append((n, survivors))
         if len(self._log) * n.size > _LONG:
             behind = int(self._since.min())  # rounds that every run has left behind
             del self._log[:behind]

@@ -63,7 +63,7 @@ class CentralLaplace(Standalone):
         noised = np.zeros_like(y)
         laws = {size: self._law(self.added(size)) for size in np.unique(self._sizes[n > 0]).tolist()}
         for r, m, _ in blocks(n):
-            noised[r, m] = y[r, m] + laws[self._sizes[r, m]].draw(self._rngs[r], 1)[0]
+            noised[r, m] = y[r, m] + laws[self._sizes[r, m]].draw(self.rngs[r], 1)[0]
         if not self.discrete:
             self.ledger.use(self._sizes, n)
         inbox = inbox.decoded(noised)

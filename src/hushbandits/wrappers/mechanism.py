@@ -17,7 +17,7 @@ from hushbandits.core.guarantee import IDEALISED, ONCE, ONE_USER, SIMULATED, Gua
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
 from hushbandits.core.utils.validate import confidence_level, share_or_count
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import HOOKS, Wrapper
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
@@ -81,7 +81,7 @@ class Mechanism(Privatizer):
     free_hooks = ("plan",)  # what it plans is held against the law of its noise
     vetted: ClassVar[tuple[str, ...]] = ("proof", "exact law", "audit")
     ledger: Ledger  # what the users of these runs spent
-    _rngs: Draws
+    rngs: Draws
     metrics_spec: ClassVar[Mapping[str, Metric]] = {
         "epsilon": Metric("ε spent on a user's one reward, at most", "amount"),
         "delta": Metric("δ spent on a user's one reward, at most", "share"),
@@ -128,17 +128,23 @@ class Mechanism(Privatizer):
         if isinstance(self.confidence, str):  # "1/T"
             self._p = confidence_level(self.confidence, env.horizon)
         self._plans: dict[int, Plan] = {}
+        self.odd = False  # whether some plan decodes in a way of its own
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, _rngs=Draws(rng))
+        set_rows(self, rows, rngs=Draws(rng))
         if rows is not None:
             self.ledger.reset(rows)
             return
-        self._numbers, self._noises = Kinds(self._numbered, np.int64), Noises(self._noise)
-        self._odd = False  # whether some plan decodes in a way of its own
+        self._numbers, self._noises = Kinds(self.numbered, np.int64), Noises(self.noise_of)
         protected = math.isfinite(self._calibrated(env)[0].epsilon)
         self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))
+
+    @property
+    def in_one_pass(self) -> bool:
+        """Return whether its effect on a block of pooled users depends on the block's size alone."""
+        own = [name for name in (*HOOKS, "_noised") if getattr(type(self), name) is not getattr(Mechanism, name)]
+        return self.hidden_by == "sum" and not own
 
     def infinite_cost(self, env: World) -> bool:
         """Return whether the guarantee fails in `env` even if every planned user takes part."""
@@ -176,11 +182,11 @@ class Mechanism(Privatizer):
             known = self._plans[n] = self.plan(n)
         return known
 
-    def _numbered(self, n: int) -> tuple[int, int, int, int]:
+    def numbered(self, n: int) -> tuple[int, int, int, int]:
         if not n:
             return 1, 0, 1, 1
         plan = self.planned(n)
-        self._odd |= type(plan).decode is not Plan.decode
+        self.odd |= type(plan).decode is not Plan.decode
         return plan.g, plan.tau, plan.modulus, plan.bits
 
     def _law(self, law: NoiseLaw) -> Noise:
@@ -191,14 +197,14 @@ class Mechanism(Privatizer):
         self._sizes = message["reward"].planned
         self._blocks = self._numbers.by_size(self._sizes)
         g, _, modulus, bits = self._blocks
-        reduced = self._noised(message.encode(g, self._rngs)).modulo(modulus)
+        reduced = self._noised(message.encode(g, self.rngs)).modulo(modulus)
         reduced["bits"] = bits
         return reduced
 
     def _noised(self, message: Payload) -> Payload:
-        return message if self.hidden_by == "server" else message.add(self._noises, self._rngs)
+        return message if self.hidden_by == "server" else message.add(self._noises, self.rngs)
 
-    def _noise(self, n: int) -> Noise:
+    def noise_of(self, n: int) -> Noise:
         law = self.planned(n).noise
         assert law is not None
         return self._law(law)
@@ -208,7 +214,7 @@ class Mechanism(Privatizer):
         assert isinstance(inbox, BlockInbox)
         y, n = inbox.total("reward").astype(np.int64, copy=False), inbox.total("n")
         z = np.zeros(y.shape)
-        if not self._odd:
+        if not self.odd:
             plans.decode(y, n, *self._blocks[:3], z)
         else:
             for r, m, left in blocks(n):

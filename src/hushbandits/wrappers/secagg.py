@@ -10,7 +10,7 @@ from typing import cast
 from hushbandits.core import Channel, Fields, Guarantee, Inbox, Payload, Privatizer, SecureFunction, Streams, World
 from hushbandits.core.guarantee import hides
 from hushbandits.core.utils import LARGEST_NUMBER, Array, choice, flag, integer, real, shown
-from hushbandits.core.wrapper import Wrapper
+from hushbandits.core.wrapper import HOOKS, Wrapper
 from hushbandits.secure.bonawitz import MEASURES, Cohorts, Protocol
 from hushbandits.secure.mixnet import Batches
 from hushbandits.wrappers.mechanism import Mechanism
@@ -146,6 +146,12 @@ class SecAgg(Passage, SecureFunction):
         elif (neighbours, threshold, malicious, dropouts, insecure_seed) != (None, None, False, None, True):
             asked = f"{neighbours=}, {threshold=}, {malicious=}, dropouts={shown(dropouts)}, {insecure_seed=}"
             raise ValueError(f'{self.name} takes these parameters only with protocol="bonawitz": {asked}')
+
+    @property
+    def in_one_pass(self) -> bool:
+        """Return whether it releases the sum of a block of at least `fewest` pooled users, and nothing else."""
+        own = [name for name in (*HOOKS, "channel") if getattr(type(self), name) is not getattr(SecAgg, name)]
+        return self.protocol is None and not own
 
     def room(self, n: int, most: int) -> None:
         """Raise ``ValueError`` if `most`, the largest possible sum of up to `n` rewards, is 2⁶² or more."""

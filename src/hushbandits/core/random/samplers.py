@@ -170,18 +170,24 @@ def binomials(cursors, n, p, out):
             out[r, c] = binomial(cursors, r, n[r, c], p[r, c]) if n[r, c] > 0 else 0
 
 
+@inlined
+def difference(cursors, r, a, p):
+    """Return the difference of two samples of NB(a, p), or of Poisson(a) if p is NaN; 0 if a is 0."""
+    if a <= 0.0:
+        return 0
+    if math.isnan(p):
+        return poisson(cursors, r, a) - poisson(cursors, r, a)
+    if a == 1.0:  # the usual case: both by inversion, with one logarithm of 1 − p
+        scale = math.log1p(-p)
+        first = int(math.log1p(-uniform(cursors, r)) / scale)
+        return first - int(math.log1p(-uniform(cursors, r)) / scale)
+    first = negative_binomial(cursors, r, a, p)
+    return first - negative_binomial(cursors, r, a, p)
+
+
 @lean
 def differences(cursors, a, p, out):
     """Write differences of two samples of NB(a, p), or of Poisson(a) where p is NaN, to `out`, ``(R, C)``."""
     for r in range(a.shape[0]):
         for c in range(a.shape[1]):
-            out[r, c] = 0
-            if a[r, c] > 0.0 and math.isnan(p[r, c]):
-                out[r, c] = poisson(cursors, r, a[r, c]) - poisson(cursors, r, a[r, c])
-            elif a[r, c] == 1.0:  # the usual case: both by inversion, with one logarithm of 1 − p
-                scale = math.log1p(-p[r, c])
-                first = int(math.log1p(-uniform(cursors, r)) / scale)
-                out[r, c] = first - int(math.log1p(-uniform(cursors, r)) / scale)
-            elif a[r, c] > 0.0:
-                first = negative_binomial(cursors, r, a[r, c], p[r, c])
-                out[r, c] = first - negative_binomial(cursors, r, a[r, c], p[r, c])
+            out[r, c] = difference(cursors, r, a[r, c], p[r, c])

@@ -6,7 +6,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Action, Arms, Array, Env, Field, Fields, Message, Metric, Privatizer, Streams, Wrapper
+from hushbandits.core import (
+    Action,
+    Arms,
+    Array,
+    Env,
+    Field,
+    Fields,
+    Message,
+    Metric,
+    Observation,
+    Privatizer,
+    Streams,
+    Wrapper,
+)
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import REWARD
@@ -16,6 +29,7 @@ from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import affordable, choice, count
 from hushbandits.core.utils.jit import jit
 from hushbandits.core.validation import checked_message
+from hushbandits.envs.feedback.one_pass import OnePass
 from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled_users import Pooled, Rounded
 from hushbandits.envs.feedback.task import FeedbackTask
@@ -138,6 +152,8 @@ class Feedback(Env):
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
         )
+        shipped = type(self)._report is Feedback._report and type(self)._transport is Feedback._transport
+        self._pass = OnePass.of(self) if shipped else None
 
     @property
     def report(self) -> Fields:
@@ -217,12 +233,24 @@ class Feedback(Env):
         said = {name: value for name, value in message.items() if name in ("bits", *rest)}
         return {**checked_message(what, said, {"bits": _COUNT, **rest}, shape), "reward": crowd}
 
+    def communicate(self, message: Message | None = None) -> Observation:
+        """Play phase 2, in one pass where nothing needs messages, and return an observation with the inbox."""
+        inbox = None
+        if self._pass is not None and self._phase == "communicate" and message is None and self._passing is None:
+            inbox = self._pass.play(self._n, self._location, self._blocks, self._bits)
+        if inbox is None:
+            return super().communicate(message)
+        obs = self._seen(inbox=inbox)
+        self._phase = "pull" if np.count_nonzero(obs.running) else "over"
+        return obs
+
     def _transport(self, message: Payload) -> BlockInbox:
         crowd: Cohort = message["reward"]
         arrived = message["sent"] & (crowd.n > 0)
         self._bits += crowd.n * message["bits"]
         individuals = crowd.values if "users" in self.sent_fields else None
-        return BlockInbox(crowd.total(), crowd.n, arrived, individuals)
+        total = np.where(arrived, crowd.total(), 0)
+        return BlockInbox(total, np.where(arrived, crowd.n, 0), arrived, individuals)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` users per server so far (mean over servers, rounded down).")  # type: ignore[assignment]
@@ -250,9 +278,12 @@ class Feedback(Env):
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``users``, ``bits`` and ``bits_per_user``, each ``(R,)``."""
-        (users, bits), each = np.empty((2, len(self._t)), np.int64), np.empty(len(self._t))
-        _add_up(self.served, self._bits, users, bits, each)
-        return {"regret": self._regret.sum(1), "users": users, "bits": bits, "bits_per_user": each}
+        return self._metrics_of(slice(None))
+
+    def _metrics_of(self, rows: Array | slice) -> dict[str, Array]:
+        users, bits = self.served[rows].sum(1), self._bits[rows].sum(1)
+        each = bits / np.maximum(users, 1)
+        return {"regret": self._regret[rows].sum(1), "users": users, "bits": bits, "bits_per_user": each}
 
 
 @jit
@@ -264,14 +295,6 @@ def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ign
         regret[r] = 0.0
         t[r] = 0
         live[r] = True
-
-
-@jit
-def _add_up(served, sent, users, bits, each):  # type: ignore[no-untyped-def]
-    """Write each run's users, the bits that they `sent`, and the bits of one user to `users`, `bits` and `each`."""
-    for r in range(each.size):
-        users[r], bits[r] = served[r].sum(), sent[r].sum()
-        each[r] = bits[r] / max(users[r], 1)
 
 
 @jit

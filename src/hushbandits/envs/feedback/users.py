@@ -253,14 +253,14 @@ class BlockInbox(Inbox):
     Parameters
     ----------
     total, n : (R, M) arrays
+        0 where nothing arrived; they are read-only from here on.
     arrived : (R, M) bool
     individuals : callable, optional
         Returns ``(R, M, U)``.
     """
 
     def __init__(self, total: Array, n: Array, arrived: Array, individuals: Callable[[], Array] | None = None):
-        self._slots = {"reward": np.where(arrived, total, 0), "n": np.where(arrived, n, 0)}
-        self._arrived = arrived.copy()
+        self._slots, self._arrived = {"reward": total, "n": n}, arrived
         for array in (*self._slots.values(), self._arrived):
             array.setflags(write=False)
         self._individuals = individuals

@@ -1,0 +1,117 @@
+"""Blocks that a mechanism and an ideal secure sum handle in one compiled pass, without messages between the two."""
+
+from typing import Protocol, Self
+
+import numpy as np
+
+from hushbandits.core import Array, Bernoulli, Noise, Privatizer, SecureFunction, World
+from hushbandits.core.random.philox import PLACE
+from hushbandits.core.random.samplers import binomial, difference
+from hushbandits.core.random.streams import Draws
+from hushbandits.core.utils.jit import lean
+from hushbandits.envs.feedback.users import BlockInbox
+from hushbandits.privacy.ledger import Kinds, Ledger, joined, place
+from hushbandits.privacy.noise import halved
+
+_EXACT = 1 << 53  # integers that a double holds
+
+
+class Encoder(Protocol):
+    """Mechanism whose effect on a block of pooled users depends on the block's size alone."""
+
+    rngs: Draws
+    ledger: Ledger
+    #: Whether some block is decoded in a way of its own.
+    odd: bool
+
+    def numbered(self, n: int) -> tuple[int, int, int, int]:
+        """Return precision g, noise bound τ, modulus m, and bits per user of a block of `n` users."""
+
+    def noise_of(self, n: int) -> Noise:
+        """Return the noise that each user of a block of `n` users adds."""
+
+
+class OnePass:
+    """A mechanism and an ideal secure sum, which play a round's blocks of pooled Bernoulli users in one pass.
+
+    The server gets the same to the bit as from messages that pass through both wrappers.
+
+    Parameters
+    ----------
+    mechanism : Encoder
+    secure : SecureFunction
+        It opens the sum of a block of at least `fewest` users.
+    env : World
+    """
+
+    def __init__(self, mechanism: Encoder, secure: SecureFunction, env: World):
+        self._mechanism, self._secure, self._env = mechanism, secure, env
+        self._kinds = Kinds(self._row, np.float64)
+
+    def _row(self, n: int) -> tuple[float, ...]:
+        """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
+        half, numbers = halved(self._mechanism.noise_of(n)), self._mechanism.numbered(n)
+        if half is None or self._mechanism.odd or max(numbers) > _EXACT:
+            return (0.0,) * 8
+        p = np.nan if half.p is None else half.p
+        return 1.0, joined(n, half.share), p, *numbers, self._secure.fewest(n, self._env)
+
+    @classmethod
+    def of(cls, env: World) -> Self | None:
+        """Return the pass of `env`; ``None`` if users, laws or wrappers need messages."""
+        if env.simulate_users != "aggregate" or not isinstance(env.law, Bernoulli) or len(env.wrappers) != 2:
+            return None
+        mechanism, secure = env.wrappers
+        ready = all(getattr(wrapper, "in_one_pass", False) for wrapper in env.wrappers)
+        pair = isinstance(mechanism, Privatizer) and isinstance(secure, SecureFunction)
+        return cls(mechanism, secure, env) if ready and pair else None
+
+    def play(self, n: Array, location: Array, cursors: Array, bits: Array) -> BlockInbox | None:
+        """Return the inbox of blocks of `n` users, ``(R, M)``; ``None`` if their messages are needed.
+
+        Parameters
+        ----------
+        n : (R, M) int
+        location : (R, M) array
+            The means of the blocks' arms.
+        cursors : (R, M, 10) words
+            Where in the random stream each block's rewards start.
+        bits : (R, M) int
+            What was sent so far; the blocks' bits are added.
+        """
+        mechanism, kinds = self._mechanism, self._kinds
+        left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
+        coins = mechanism.rngs.cursors
+        while new := _play(n, location, cursors, coins, kinds.known, kinds.table, bits, left, total, arrived):
+            if new < 0:
+                return None
+            kinds.add(new)
+        mechanism.ledger.use(n, left)
+        return BlockInbox(total, left, arrived)
+
+
+@lean
+def _play(n, location, cursors, coins, known, table, bits, left, total, arrived):  # type: ignore[no-untyped-def]
+    """Write each block's users, decoded sum and whether it was opened to `left`, `total` and `arrived`; return 0.
+
+    If a block's size is unknown, nothing happens and the size is returned; −1 if a block needs messages.
+    """
+    for size in n.flat:
+        at = place(known, size)
+        if size > 0 and (known[at] < 0 or table[at, 0] == 0.0):
+            return size if known[at] < 0 else -1
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            size = n[r, m]
+            left[r, m], total[r, m], arrived[r, m] = 0, 0.0, False
+            if size > 0:
+                row = table[place(known, size)]
+                g, tau, modulus = int(row[3]), int(row[4]), int(row[5])
+                y = binomial(cursors[r], m, size, location[r, m]) * g
+                cursors[r, m, PLACE] = np.uint64(0)
+                y = (y + difference(coins, r, row[1], row[2])) % modulus
+                if size >= row[7]:
+                    under = modulus if y > size * g + tau else 0
+                    left[r, m], total[r, m], arrived[r, m] = size, (y - under) / g, True
+                    bits[r, m] += size * int(row[6])
+    return 0
