@@ -246,8 +246,8 @@ class Ledger:
         return spent.epsilon, spent.delta
 
     def use(self, n: Array, survivors: Array) -> None:
-        """Record a round's blocks ``(R, M)`` that have survivors; both arrays are kept and must not change."""
-        self._log.append((n, survivors))
+        """Record a round's blocks ``(R, M)`` that have survivors; `n` is stored without a copy."""
+        self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG:
             behind = int(self._since.min())  # rounds that every run has left behind
             del self._log[:behind]
