@@ -35,6 +35,7 @@ def here(tmp_path, monkeypatch):
 
 def pytest_configure(config):
     """Compile lightly and run a property on thirty examples by default; weekly, compile fully and run a hundred."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # idle threads of PyTorch and BLAS would spin beside other workers
     if "not weekly" in config.option.markexpr:
         os.environ.setdefault("NUMBA_OPT", "1")  # LLVM's light passes: a third less of its time, the same bits
         settings.register_profile("daily", max_examples=30)

@@ -13,9 +13,9 @@ from children import started
 pytestmark = pytest.mark.usefixtures("ctrl_c")
 
 SPEC = """
-title = "Slow"
-runs = 400
-env = {{ type = "{}", horizon = 30000 }}
+title = "Short"
+runs = 4
+env = {{ type = "{}", horizon = 300 }}
 agents = [{{ type = "{}" }}]
 """
 

@@ -7,7 +7,6 @@ from hushbandits.cli.main import main
 #: Arguments of `hushbandits bench`, by the name that tests use.
 ASKED = {
     "Commit-Blocks": ("--agents", "Commit-Blocks", "--tasks", "feedback"),
-    "PPO-DistDP": ("--agents", "PPO-DistDP", "--tasks", "feedback"),
     "FedLinUCB": ("--agents", "FedLinUCB", "--tasks", "linear"),
     "Gap-Vote": ("--agents", "Gap-Vote", "--tasks", "exploration"),
     "MaskablePPO-DPMASE": ("--agents", "MaskablePPO-DPMASE", "--tasks", "exploration"),

@@ -243,15 +243,16 @@ def test_a_shard_and_its_fellow_are_the_whole_and_half_a_folder_goes_on(here, ca
 
 
 def test_a_policy_that_was_trained_is_named_by_its_folder(here, hidden, capsys):
-    folder = Path(hb.__file__).parent / "data/policies/ppo-distdp"
+    folder = Path(hb.__file__).parent / "data/policies/maskableppo-dpmase"
     for name in ("mine", "theirs"):
         shutil.copytree(folder, here / name)
-    assert main(["bench", "--agents", "sb3:mine", "--tasks", "feedback", "--submit", "mine.json", *hidden]) == 0
+    asked = ["bench", "--agents", "sb3:mine", "--tasks", "exploration", "--jobs", "1"]
+    assert main([*asked, "--submit", "mine.json", *hidden]) == 0
     verify = ["bench", "--verify", "mine.json", "--jobs", "1", "--shard", "1/15", "--agents"]
     assert main([*verify, "sb3:theirs"]) == 0  # the same policy, from another folder
     (here / "theirs/card.json").write_text((folder / "card.json").read_text() + " ")
     assert main([*verify, "sb3:theirs"]) == 1
-    assert main([*verify, "PPO-DistDP"]) == 1  # the built-in policy, which has no digest
+    assert main([*verify, "MaskablePPO-DPMASE"]) == 1  # the built-in policy, which has no digest
     assert capsys.readouterr().err.count(" differs") == 2
 
 
