@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.audits.cases import Budget, Case
 from hushbandits.audits.silos import WORLDS, transcript
 from hushbandits.audits.suite import checks
-from hushbandits.envs.linear.payload import tree_of
 from hushbandits.registry import make_batched
 from hushbandits.wrappers.tree import TreeGaussian
 

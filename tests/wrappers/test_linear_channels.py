@@ -7,6 +7,7 @@ import hushbandits as hb
 from hushbandits.wrappers.huber import Huber
 from hushbandits.wrappers.local_laplace import LocalLaplace
 from hushbandits.wrappers.loss import Loss
+from hushbandits.wrappers.private_means import PrivateMeans
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
 from hushbandits.wrappers.tree import TreeGaussian
@@ -90,24 +91,38 @@ def test_huber_replaces_rewards_of_pulls_in_what_is_uploaded(tmp_path, monkeypat
     np.save("one.npy", np.ones((4, 1)))
     given = {"contexts": "one.npy", "n_features": 1, "rewards": "gaussian"}
     huber, tree = Huber(1.0, "constant", 0.25, fraction=0.5), TreeGaussian(batch=5, sigma=1e-9)
-    for agent, wrappers in (("Batch-LinUCB", [huber]), ("Private-FedLinUCB", [tree, huber])):
+    for agent, wrappers in (
+        ("Batch-LinUCB", [huber]),
+        *(("Private-FedLinUCB", way) for way in ([tree, huber], [huber, tree])),
+    ):
         env, before, after = play(*wrappers, agent=agent, **given)
-        hit = env.wrappers[-2].byzantine
+        hit = next(wrapper.byzantine for wrapper in env.wrappers if wrapper.name == "Huber")
         assert (hit.sum(1) == 3).all()
         earned = np.array([x["moment"] for x in before]).reshape(8, -1, 5, 6).sum(1)
         for one, other in zip(earned, after, strict=True):
             assert np.allclose(other["moment"][..., 0], np.where(hit, 0.25 * 5, one), atol=1e-6)
             assert np.allclose(other["gram"], 5, atol=1e-6)
-    for wrappers in ([Loss(), huber], [huber, tree]):
-        with pytest.raises(ValueError, match="replace"):
-            play(*wrappers, agent="Private-FedLinUCB")
+    with pytest.raises(ValueError, match="rewards before"):
+        play(Loss(), huber)
+
+
+def test_local_noise_is_on_the_rewards_in_what_is_uploaded():
+    """Features have norm 1: the moment of B pulls gets the noise of B draws where agents see true rewards."""
+    for own, spread in (("true", 5 * 2 / 0.5**2), ("private", 0.0)):
+        env, before, after = play(LocalLaplace(0.5, own_feedback=own), runs=200)
+        noise = np.array([one["moment"] - other["moment"] for one, other in zip(after, before, strict=True)])
+        np.testing.assert_allclose((noise**2).sum(-1).mean(), spread, rtol=0.07)  # 4 s.e. of 9,600 moments
+        claims = env.guarantees()
+        assert [c.invalid_reason == "" for c in claims] == [own == "private", True][-len(claims) :]
+    env, *_ = play(TreeGaussian(batch=5), LocalLaplace(), agent="Private-FedLinUCB")
+    assert "LocalLaplace" in env.guarantees()[0].invalid_reason
 
 
 @pytest.mark.parametrize(
     ("wrapper", "env", "words"),
     [
         (Huber(relays=True), {}, "relay"),
-        (LocalLaplace(), {}, "mapped"),
+        (PrivateMeans(), {}, "arm"),
         (SecAgg(), {"server": "differences"}, "differences"),
         (Shuffle(), {"server": "answer"}, "answer"),
         (Shuffle(), {"graph": "path"}, "graph"),

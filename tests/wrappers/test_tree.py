@@ -11,7 +11,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import stats
 
 import hushbandits as hb
-from hushbandits.envs.linear.payload import tree_of
+from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.privacy.divergence import delta_at, gaussian_profile
 from hushbandits.privacy.tree import gaussian_mu, sensitivity
 from hushbandits.wrappers.loss import Loss

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import hushbandits as hb
+from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.audits.planned import composed_delta
-from hushbandits.envs.linear.payload import tree_of
 from hushbandits.privacy.binomial import vector_sum_epsilon
 from hushbandits.wrappers.loss import Loss
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from hushbandits.agents.shariff2018 import SHIFTS, shifted
 from hushbandits.agents.wang2020 import DisLinUCB
+from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.core import Array, Inbox, Requirements, Streams, World, flag, probability
-from hushbandits.envs.linear.payload import tree_of
 
 
 class FedUCB(DisLinUCB):

@@ -13,8 +13,9 @@ import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Inbox, Message, Requirements, Streams, Team, World, jit, real
 from hushbandits.core.messages import Observation
+from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.env import Linear, pay
-from hushbandits.envs.linear.server import FIELDS, Server, ServerInbox, serve_run
+from hushbandits.envs.linear.server import FIELDS, Server, serve_run
 from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
 from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, picked, radius_of, refresh, sum_up
 
@@ -145,7 +146,7 @@ class LinearTeam(Team):
     @staticmethod
     def downloads(inbox: Inbox) -> tuple[Array, Array, Array, Array, Array]:
         """Return run and agent of each of n downloads, and the server's ``gram``, ``moment`` and ``pulls`` in it."""
-        assert isinstance(inbox, ServerInbox)
+        assert isinstance(inbox, OneSlot)
         r, m = inbox.arrived[..., 0].nonzero()
         gram, moment, pulls = map(inbox.arrivals, FIELDS)
         return r, m, gram, moment, pulls

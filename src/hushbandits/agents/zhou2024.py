@@ -5,6 +5,7 @@ server's noisy sums.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,24 @@ from hushbandits.agents.linear_team import LinearTeam
 from hushbandits.agents.wang2020 import scheduled
 from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
 from hushbandits.core.messages import Observation
-from hushbandits.envs.linear.payload import tree_of
 from hushbandits.estimators.ridge import Radius, Ridge, picked
 
 _TREES = ("TreeGaussian", "ShuffledVectorSum")
+
+
+def tree_of(env: World) -> Any:
+    """Return the wrapper of `env` that keeps a tree of noisy sums; raise ``ValueError`` if there is none.
+
+    Examples
+    --------
+    >>> import hushbandits as hb
+    >>> tree_of(hb.make_batched("PrivateFedLinear-v0")).depth
+    9
+    """
+    found = next((wrapper for wrapper in env.wrappers if hasattr(wrapper, "depth")), None)
+    if found is None:
+        raise ValueError("the env needs a tree of noisy sums, such as wrappers=['TreeGaussian'] or PrivateFedLinear-v0")
+    return found
 
 
 class PrivateFedLinUCB(LinearTeam):

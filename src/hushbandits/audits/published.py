@@ -7,10 +7,9 @@ authors' intent.
 from typing import ClassVar
 
 from hushbandits.agents.dubey2020_linear import FedUCB
-from hushbandits.agents.zhou2024 import PrivateFedLinUCB
+from hushbandits.agents.zhou2024 import PrivateFedLinUCB, tree_of
 from hushbandits.core import Guarantee, Requirements, World, jit
 from hushbandits.core.team import Team
-from hushbandits.envs.linear.payload import tree_of
 from hushbandits.wrappers.tree import TreeGaussian
 from hushbandits.wrappers.vector_sum import ShuffledVectorSum
 

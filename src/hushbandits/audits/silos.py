@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy import stats
 
+from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import apart, fair
 from hushbandits.audits.events import features as told
@@ -22,7 +23,6 @@ from hushbandits.core import Array, Seeds, Team
 from hushbandits.core.random.streams import spawn_seeds
 from hushbandits.envs.linear.contexts import ContextLaw
 from hushbandits.envs.linear.env import Linear
-from hushbandits.envs.linear.payload import tree_of
 from hushbandits.privacy.binomial import COIN
 from hushbandits.privacy.divergence import delta_at, gaussian_profile
 from hushbandits.privacy.tree import frobenius, packed

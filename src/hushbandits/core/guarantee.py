@@ -27,8 +27,8 @@ _HARMLESS = frozenset({
 })  # fmt: skip
 #: Hooks of an env that carry reward information.
 _CARRIES = (
-    "report", "_report", "standard_report", "_standard", "_said", "_spoken", "_checked", "_passing", "_counted",
-    "_offers", "_transport", "message_class", "pull", "communicate", "_seen",
+    "report", "_report", "standard_report", "_standard", "_said", "_payload", "_spoken", "_checked", "_passing",
+    "_counted", "_offers", "_transport", "message_class", "pull", "communicate", "_seen",
 )  # fmt: skip
 #: Fields that mechanisms cover in every env.
 _KNOWN = frozenset({"arm", "reward", "sender"})

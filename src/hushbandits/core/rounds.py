@@ -102,7 +102,7 @@ class Rounds(World, ABC):
         if self._phase != "communicate":
             self._refuse("communicate")
         said = None if message is None else self._said(message)
-        message = self.message_class(self._standard() if said is None else said)
+        message = self._payload(self._standard() if said is None else said)
         self._phase = "broken"  # what counted and drew cannot do so again
         if said is not None:
             self._spoken(said)
@@ -111,7 +111,7 @@ class Rounds(World, ABC):
         for wrapper in self.wrappers:
             message = wrapper.send(message, self)
             if type(message) is not self.message_class:
-                message = self.message_class(message)
+                message = self._payload(message)
             if self._passing is not None:
                 self._passing(message)
         inbox = self._transport(message)
@@ -155,6 +155,10 @@ class Rounds(World, ABC):
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return a copy of `message` as arrays, or raise ``ValueError`` if it does not match the declared `fields`."""
         return checked_message(what, message, fields, self.active_agents.shape)
+
+    def _payload(self, message: Message) -> Payload:
+        """Return the checked `message` as a payload, to which a setting may add what wrappers need to know."""
+        return self.message_class(message)
 
     def _spoken(self, message: Message) -> None:
         """Process the team's checked message before it passes through the wrappers."""

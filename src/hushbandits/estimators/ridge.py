@@ -77,7 +77,7 @@ class Ridge:
         self.pulls = np.zeros((runs, learners), np.int64)
         self.arrays = RidgeArrays(self.inverse, self.moment, self.theta, self.volume, self.pulls)
 
-    def restart(self, rows: Array) -> None:
+    def restart(self, rows: slice | Array) -> None:
         """Empty the regressions of the runs `rows`."""
         d = self.moment.shape[2]
         self.inverse[rows], self.volume[rows] = np.eye(d) / self.ridge, d * math.log(self.ridge)

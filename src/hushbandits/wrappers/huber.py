@@ -68,11 +68,11 @@ class Huber(Wrapper):
         byzantine = drawn(rng.generators(), env.n_agents, self.fraction)
         stream = env.message_class.stream("replace", env, rng)
         set_rows(self, rows, byzantine=byzantine, _stream=stream, _relays=rng.generators(RELAYS))
-        # A sender who is met once is byzantine with probability `fraction`.
-        self._rate = self.rate * (self.byzantine if env.message_class.identified_senders else self.fraction)
 
     def send(self, message: Payload, env: World) -> Payload:
-        return message.replace(self._rate, self.law, self.location, self._stream)
+        known = env.message_class.identified_senders  # else a sender is byzantine with probability `fraction`
+        share = np.take_along_axis(self.byzantine, env.active_agents, 1) if known else self.fraction
+        return message.replace(self.rate * share, self.law, self.location, self._stream)
 
     def relay(self, run: int, relay: Array) -> tuple[Array, Array]:
         """Return whether each forwarded copy is changed, and its new value; agent ``relay[i]`` forwards copy i.

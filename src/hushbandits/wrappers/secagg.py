@@ -7,6 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import cast
 
+import numpy as np
+
 from hushbandits.core import Channel, Fields, Guarantee, Inbox, Payload, Privatizer, SecureFunction, Streams, World
 from hushbandits.core.guarantee import hides
 from hushbandits.core.utils import LARGEST_NUMBER, Array, choice, flag, integer, real, shown
@@ -165,7 +167,7 @@ class SecAgg(Passage, SecureFunction):
         return cast(Channel, env.message_class.sealed(self, env))
 
     def add_up(self, run: int, vectors: Array, modulus: int, fewest: int = 2) -> tuple[Array, Array]:
-        """Return the sum of `vectors` mod m by the protocol, and the mask of the rows in the sum.
+        """Return the sum of `vectors` mod m, ideal or by the protocol, and the mask of the rows in the sum.
 
         Parameters
         ----------
@@ -183,6 +185,8 @@ class SecAgg(Passage, SecureFunction):
         left : (n,) bool
             Whose messages are in it; nobody's after an abort.
         """
+        if self.protocol is None:
+            return vectors.sum(0) % modulus, np.ones(len(vectors), bool)
         return self._play.add_up(run, vectors, modulus, fewest)
 
     @property

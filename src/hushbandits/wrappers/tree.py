@@ -6,10 +6,7 @@ matrices: Shariff & Sheffet 2018.
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
-from itertools import takewhile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +42,7 @@ class Tree(Wrapper):
         see their rewards and send their own sums, which promises nothing.
     """
 
-    metrics_spec: ClassVar[Mapping[str, Metric]] = {
+    metrics_spec: ClassVar[dict[str, Metric]] = {
         "epsilon": Metric("ε spent on one user, at most", "amount"),
         "delta": Metric("δ spent on one user, at most", "share"),
     }
@@ -76,10 +73,6 @@ class Tree(Wrapper):
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("gram", "moment", "pulls"), fields)
-        #: The wrappers before it.
-        self.before = [*takewhile(lambda wrapper: wrapper.name != self.name, env.wrappers)]
-        if self.own_feedback == "private" and any("replace" in wrapper.operations for wrapper in self.before):
-            raise ValueError(f"{self.name} takes rewards from the env: wrappers that replace them must stand behind it")
         #: K, the most releases of an agent, and κ, the most p-sums that hold one user.
         self.batches = int(env.horizon) // (self.batch or 1)
         self.depth = max(1, self.batches.bit_length())
@@ -99,14 +92,15 @@ class Tree(Wrapper):
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         shape, d = (len(rng), env.n_agents), env.n_features
-        counts = np.zeros((2, *shape), np.int64)
-        set_rows(self, rows, _open=np.zeros((*shape, d, d + 1)), _turns=counts[0], _batches=counts[1])
+        set_rows(
+            self, rows, _open=np.zeros((*shape, d, d + 1)), _turns=np.zeros(shape, int), _batches=np.zeros(shape, int)
+        )
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add the round's pulls to the open batches; release the p-sums of the batches that close."""
         private, who = self.own_feedback == "private", env.active_agents
         at = np.arange(len(who))[:, None], who
-        sums = env._report() if private else message
+        sums = env._report(message["reward"]) if private else message  # as wrappers before it have changed it
         self._gather(np.concatenate([sums["gram"], sums["moment"][..., None]], 3), message["sent"], at)
         self._turns[at] += env.running[:, None]
         sent, pulls = message["sent"], message["pulls"]
@@ -132,9 +126,11 @@ class Tree(Wrapper):
         spent = np.array(self.costs)[np.frexp(self._batches.max(1))[1]]
         return {"epsilon": spent[:, 0], "delta": np.where(env.infinite_cost(self), 1.0, spent[:, 1])}
 
-    def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = ()) -> Guarantee:
+    def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = (), **rest: Any) -> Guarantee:
         words = _UNITS, FROZEN, *words, IDEALISED, SIMULATED
-        return Guarantee(text, self.epsilon, self.delta, USER, view, words, source, run=ONCE, vetted=self.vetted)
+        return Guarantee(
+            text, self.epsilon, self.delta, USER, view, words, source, run=ONCE, vetted=self.vetted, **rest
+        )
 
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
         """Return why nothing is promised in `env`, or ``""``: what is said of a tree, and then of all wrappers."""
@@ -146,7 +142,8 @@ class Tree(Wrapper):
             return f"agents say {' and '.join(said)} themselves, and they know their users' contexts"
         if env.contexts.norm > 1 + 1e-9:
             return f"features of {env.contexts!r} have norms up to {env.contexts.norm:g}, and the noise is for 1"
-        return self.flaw or super().invalid_reason(env, known)
+        far = (f"{w.name} takes rewards out of [0, 1], for which the noise is" for w in env.wrappers if w.noise_range)
+        return self.flaw or super().invalid_reason(env, known) or next(far, "")
 
 
 class TreeGaussian(Tree):
@@ -222,5 +219,5 @@ class TreeGaussian(Tree):
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         text = f"p-sums of a tree over {self.batches:,} batches, each with noise of σ = {self.scale:.4g}"
         source = "Dwork et al. 2010 and Chan et al. 2011 (tree); Balle & Wang 2018, theorem 8, at Δ² = 4.5 per p-sum"
-        claim = self._claim(text, "the server and all other agents: all messages of an agent", source)
-        return (replace(claim, exact=partial(gaussian_together, self.mu * math.sqrt(self.depth))),)
+        view, law = "the server and all other agents: all messages of an agent", self.mu * math.sqrt(self.depth)
+        return (self._claim(text, view, source, exact=partial(gaussian_together, law)),)

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Guarantee, Streams, Uniforms, World, set_rows
-from hushbandits.core.utils import Array, choice
+from hushbandits.core import Array, Guarantee, Streams, Uniforms, World, choice, set_rows
 from hushbandits.envs.linear.payload import served
 from hushbandits.privacy.binomial import COIN, least_coins, released_coins
 from hushbandits.privacy.tree import packed, unpacked
@@ -65,7 +64,8 @@ class ShuffledVectorSum(Tree):
         self.coins = [least(n, *spend, g, d) for n, g in zip(self.users, self.steps, strict=True)]
         parts = zip(self.users, self.steps, self.coins, strict=True)
         self.total = math.sqrt(kappa) * max(math.sqrt(n * b * COIN * (1 - COIN)) / g for n, g, b in parts)
-        losing = [w.name for w in self.before if w.max_drop_fraction > 0]
+        before = env.wrappers[: [w.name for w in env.wrappers].index(self.name)]
+        losing = [w.name for w in before if w.max_drop_fraction > 0]
         self.flaw = f"{' and '.join(losing)} may lose users, and with them noise that it counts on" if losing else ""
         if whole:
             far = math.log(kappa * d * d / self.delta)  # `total` as released code has it
@@ -89,12 +89,11 @@ class ShuffledVectorSum(Tree):
         found = np.zeros((len(r), *self._noisy.shape[2:]))
         for at in np.flatnonzero(m == 0).tolist():  # the sum of all agents' users stands at the first
             run, level = int(r[at]), int(k[at] & -k[at]).bit_length() - 1
-            before = self._noisy[run, :level].sum(0)
             n, g, coins = self.users[level], self.steps[level], self.users[level] * self.coins[level]
             sums = self._rounded[run, level] + self._rngs[run].binomial(coins, COIN, self.entries)
             self._noisy[run, level] = unpacked((sums - coins * COIN) / g - n, found.shape[1])
             self._rounded[run, : level + 1] = 0
-            found[at] = self._noisy[run, level] - before
+            found[at] = self._noisy[run, level] - self._noisy[run, :level].sum(0)
         return found
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:

@@ -4,31 +4,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Guarantee, Inbox, Metric, Streams, handed
+from hushbandits.core import Array, Guarantee, Metric, Streams, handed
 from hushbandits.core.guarantee import hides
 from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.ballot import VoteState, judged
 from hushbandits.envs.exploration.observer import named_rows
+from hushbandits.envs.inbox import OneSlot
 
 
-class GlobalSet(Inbox):
-    """An inbox of one slot: the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
-
-    def __init__(self, active: Array, reset: Array | None = None):
-        self._values = {"active": handed(active)}
-        if reset is not None:
-            self._values["reset"] = handed(reset)
-        self.fields = tuple(self._values)
-
-    @property
-    def arrived(self) -> Array:
-        """``(R, 1, 1)`` bool, all True: the global set always arrives."""
-        return np.ones((len(self._values["active"]), 1, 1), bool)
-
-    def __getitem__(self, field: str) -> Array:
-        if field not in self._values:
-            raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self._values)}")
-        return self._values[field][:, None, None]
+def global_set(active: Array, reset: Array | None = None) -> OneSlot:
+    """Return an inbox with the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
+    values = {"active": active} if reset is None else {"active": active, "reset": reset}
+    return OneSlot({name: handed(value)[:, None] for name, value in values.items()}, np.ones((len(active), 1), bool))
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:

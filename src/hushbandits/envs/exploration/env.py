@@ -22,11 +22,12 @@ from hushbandits.core.utils import Params, choice, count, flag, real
 from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
-from hushbandits.envs.exploration.coordinator import GlobalSet
+from hushbandits.envs.exploration.coordinator import global_set
 from hushbandits.envs.exploration.payload import Votes
 from hushbandits.envs.exploration.problems import agent_weights, check_confidence, problem_arms, vote_threshold
 from hushbandits.envs.exploration.task import ExplorationTask
 from hushbandits.envs.exploration.termination import admit, check_end, check_loss
+from hushbandits.envs.inbox import OneSlot
 
 
 class Exploration(Env):
@@ -289,7 +290,7 @@ class Exploration(Env):
         if "vote" in message:
             self._leaving_votes = message["vote"]
 
-    def _transport(self, message: Payload) -> GlobalSet:
+    def _transport(self, message: Payload) -> OneSlot:
         book, sent = self.book, message["sent"]
         reset = message["reset"][:, 0] & sent[:, 0] & book.running if self.allow_vote_resets else None
         sums = message["tally"] if self._sums_votes else None
@@ -300,7 +301,7 @@ class Exploration(Env):
             if self._sums_votes:
                 self._left[rows] = False
         self._who = book.active_agents[:, None].copy()
-        return GlobalSet(book.active, reset)
+        return global_set(book.active, reset)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]

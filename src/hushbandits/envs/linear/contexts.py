@@ -30,9 +30,7 @@ class ContextLaw(ABC):
 
     norm: float = 1.0
 
-    @property
-    def means(self) -> tuple[float, float]:
-        return -self.norm, self.norm
+    means = property(lambda self: (-self.norm, self.norm))
 
     def check(self, n_arms: int, n_features: int) -> None:  # noqa: B027
         """Raise ``ValueError`` if the law has no contexts of `n_arms` arms in R^`n_features`."""
@@ -45,9 +43,9 @@ class ContextLaw(ABC):
         """Return the vectors from which a run draws its contexts, ``(R, N, d)``; by default none, ``(R, 0, d)``."""
         return np.empty((len(rng), 0, n_features))
 
-    @abstractmethod
     def samples(self, n_arms: int, n_features: int) -> int:
-        """Return the number of uniform samples that the context of one agent in one round needs."""
+        """Return how many uniform samples the context of one agent in one round needs; by default one per number."""
+        return n_arms * n_features
 
     @abstractmethod
     def draw(self, u: Array, pool: Array, x: Array) -> None:
@@ -65,9 +63,6 @@ class Cube(ContextLaw):
     def draw_theta(self, rng: Streams, n_features: int) -> Array:
         """Return ``(1, …, 1)/√d`` for each run."""
         return np.full((len(rng), n_features), 1.0 / math.sqrt(n_features))
-
-    def samples(self, n_arms: int, n_features: int) -> int:
-        return n_arms * n_features
 
     def draw(self, u: Array, pool: Array, x: Array) -> None:
         np.multiply(2.0 * u.reshape(x.shape) - 1.0, 1.0 / math.sqrt(x.shape[3]), x)
@@ -208,23 +203,21 @@ def make_contexts(contexts: object) -> ContextLaw:
 
 def unit(x: Array) -> Array:
     """Return the vectors `x` divided by their norms."""
-    d = x.shape[-1]
-    if d >= 8:  # from there on, NumPy adds up squares in eight parts
+    if x.shape[-1] >= 8:  # from there on, NumPy adds up squares in eight parts
         return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
-    out = np.empty(x.shape)
-    _scale(x.reshape(-1, d), out.reshape(-1, d))
+    out = x.copy()
+    _scale(out.reshape(-1, x.shape[-1]))
     return out
 
 
 @lean
-def _scale(x, out):  # type: ignore[no-untyped-def]
+def _scale(x):  # type: ignore[no-untyped-def]
     for n in range(len(x)):
         square = 0.0
         for i in range(x.shape[1]):
             square += x[n, i] * x[n, i]
-        norm = math.sqrt(square)
         for i in range(x.shape[1]):
-            out[n, i] = x[n, i] / norm
+            x[n, i] /= math.sqrt(square)
 
 
 @jit

@@ -12,11 +12,13 @@ from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import ACTIVATION, FEATURES, REWARD
 from hushbandits.core.random.rewards import Gaussian, Law
 from hushbandits.core.random.streams import LONGEST
-from hushbandits.core.utils import choice, count, jit, real
+from hushbandits.core.utils import Message, choice, count, jit, real
+from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import RULES, Flood, Server, ServerInbox
+from hushbandits.envs.linear.server import RULES, Server
 from hushbandits.envs.linear.task import LinearTask
+from hushbandits.envs.network.sums import Flood, Sums
 from hushbandits.envs.network.topology import placed
 from hushbandits.envs.rounds.env import FixedHorizon
 from hushbandits.estimators.ridge import picked
@@ -98,8 +100,6 @@ class Linear(FixedHorizon):
     #: (R, d)
     theta: Array
     _x: Array
-    _shown: Array
-    _who: Array
     _contexts: Uniforms
     _turns: Uniforms
     _uniforms: Uniforms
@@ -141,7 +141,7 @@ class Linear(FixedHorizon):
         delays = count("up_delay", up_delay, 0), count("down_delay", down_delay, 0)
         if server == "differences" and any(delays):
             raise ValueError(f"{up_delay=} and {down_delay=} must be 0 with server='differences', which may not answer")
-        self._server: Server | Flood = Server(self.server, self.growth, self.ridge, *delays)
+        self._server: Sums = Server(self.server, self.growth, self.ridge, *delays)
         if graph is not None:
             if activity != "all" or any(delays):
                 raise ValueError(f"{graph=} needs activity='all' and no delays of a server, not {activity=}, {delays=}")
@@ -167,9 +167,19 @@ class Linear(FixedHorizon):
         x, who = self._drawn(contexts.rows(1), pool)[0], self._turned(turns.rows(1)[0])
         set_rows(
             self, rows, theta=theta, _shown=self.contexts.seen(x), _pool=pool, _contexts=contexts, _turns=turns,
-            _uniforms=uniforms, _x=x, _who=who,
+            _uniforms=uniforms, _x=x, _who=who, _owed=np.zeros((len(rng), m, d)),
         )  # fmt: skip
         self._server.reset(who, m, self.report, rows)
+
+    def _payload(self, message: Message) -> Increments:
+        return Increments({"reward": self.own_reward, "owed": self._owe, **message})
+
+    def _owe(self, off: Array, sent: Array) -> Array:
+        """Return what a change of rewards by `off` adds to Σ r x, ``(R, A, d)``, and keep it until it is `sent`."""
+        at, sent = (self._runs, self._who), sent[..., None]
+        owed = self._owed[at] + off[..., None] * picked(self.features, self._arm)
+        self._owed[at] = np.where(sent, 0.0, owed)
+        return np.where(sent, owed, 0.0)
 
     def _drawn(self, u: Array, pool: Array, first: Array | None = None) -> Array:
         """Return the features of some rounds, ``(rounds, R, A, K, d)``, after those of `first`, given uniforms `u`."""
@@ -195,12 +205,12 @@ class Linear(FixedHorizon):
         self._regret[self._runs, self._who] += gap * self._live[:, None]
         return self.law.quantile(self._uniforms.next(), location)
 
-    def _report(self) -> dict[str, Array]:
+    def _report(self, reward: Array | None = None) -> dict[str, Array]:
         x = picked(self.features, self._arm)
-        gram, moment = np.einsum("rai,raj->raij", x, x), self.own_reward[..., None] * x
+        gram, moment = np.einsum("rai,raj->raij", x, x), (self.own_reward if reward is None else reward)[..., None] * x
         return {"gram": gram, "moment": moment, "pulls": np.ones(x.shape[:2], np.int64)}
 
-    def _transport(self, message: Payload) -> ServerInbox:
+    def _transport(self, message: Payload) -> OneSlot:
         inbox = self._server.serve(self._counted(message), self._who)
         self._x, self._who = self._drawn(self._contexts.next()[None], self._pool)[0], self._turned(self._turns.next())
         self._shown = self.contexts.seen(self._x)
@@ -210,8 +220,7 @@ class Linear(FixedHorizon):
 
     def has_compiled_rounds(self) -> bool:
         """Return whether compiled code may play rounds: no wrapper, hook or delay, and all runs in the same round."""
-        plain = isinstance(self._server, Server) and not (self._server.slow or self.wrappers or self._passing)
-        return plain and self._phase == "pull" and self._abreast
+        return self._phase == "pull" and self._abreast and not (self._server.slow or self.wrappers or self._passing)
 
     def ahead(self, rounds: int) -> tuple[Array, Array, Array, Array]:
         """Return what the next rounds draw: features ``(rounds, R, A, K, d)``, and as agents see them; who acts; u."""

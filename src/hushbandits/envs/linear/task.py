@@ -3,16 +3,14 @@
 import math
 
 import numpy as np
-from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Observation, Part, RLTask
+from hushbandits.core import Array, Observation, Part
 from hushbandits.envs.linear.server import FIELDS
+from hushbandits.envs.rounds.task import PullTask
 from hushbandits.estimators.ridge import Ridge, picked
 
-_ALL = slice(None)
 
-
-class LinearTask(RLTask):
+class LinearTask(PullTask):
     """Task in which an active agent sees features of all arms, and pulls one; every pull is reported.
 
     The action space is ``Discrete(K)``; the actions of agents that do not act (``acts`` is 0) have no effect.  Further
@@ -38,32 +36,17 @@ class LinearTask(RLTask):
 
     def _parts(self) -> dict[str, Part]:
         k, norm = self.core.n_arms, self.core.contexts.norm
-        return {
-            "heard_mean": (k, -math.inf, math.inf),
-            "heard_width": (k, 0.0, 1.0),
-            "features": (k * self.core.n_features, -norm, norm),
-        }
-
-    @property
-    def _plain(self) -> bool:
-        return False  # estimates by a ridge regression leave the range of rewards
-
-    def _codings(self) -> dict[str, Coding]:
-        arm = self.unmasked(spaces.Discrete(self.core.n_arms))
-        several = Coding(spaces.MultiDiscrete([self.core.n_arms]), self._first, self._all)
-        return {"discrete": arm, "multidiscrete": several, "native": arm}
-
-    def _first(self, action: Array) -> Array:
-        return action[..., 0]
+        mean = (k, -math.inf, math.inf)  # an estimate by a ridge regression leaves the range of rewards
+        features = (k * self.core.n_features, -norm, norm)
+        return {"own_mean": mean, "heard_mean": mean, "heard_width": (k, 0.0, 1.0), "features": features}
 
     def _start(self, rows: slice | Array) -> None:
         core, (runs, agents) = self.core, self._seats.shape
         if isinstance(rows, slice):
             self._runs = np.arange(runs)[:, None]
             self.own, self.server = (Ridge(runs, agents, core.n_features, 1.0) for _ in range(2))
-        else:
-            for ridge in (self.own, self.server):
-                ridge.restart(rows)
+        for ridge in (self.own, self.server):
+            ridge.restart(rows)
         self._see(rows)
 
     def _see(self, rows: slice | Array) -> None:
@@ -76,11 +59,6 @@ class LinearTask(RLTask):
             self.observations[rows, :, at[f"{whose}_mean"]] = mean[rows]
             self.observations[rows, :, at[f"{whose}_width"]] = width[rows] / max(1.0, core.contexts.norm)
 
-    def arms(self, action: Array) -> Array:
-        """Return the arms of the active agents, ``(R, A)``."""
-        self.arm = np.ascontiguousarray(action[self._runs, self.obs.active_agents], np.int64)
-        return self.arm
-
     def pulled(self, obs: Observation) -> None:
         """Add the pulls of runs that go on to the statistics."""
         assert self.arm is not None
@@ -89,16 +67,6 @@ class LinearTask(RLTask):
         self._pulled = picked(self.core.features, self.arm)
         if obs.reward is not None:
             self.own.add(self._who, self._pulled * obs.running[:, None, None], obs.reward)
-
-    def earned(self, before: Observation) -> Array:
-        """Return the active agents' rewards, and 0 for others and where rewards are withheld, ``(R, M)``."""
-        return self._spread(before.active_agents, 0.0 if self.obs.reward is None else self.obs.reward)
-
-    def _spread(self, who: Array, value: Array | float) -> Array:
-        """Return `value` ``(R, A, …)`` at the agents `who`, and 0 at all others, ``(R, M, …)``."""
-        spread = np.zeros((*self._seats.shape, *np.shape(value)[2:]))
-        spread[self._runs, who] = value
-        return spread
 
     def answered(self) -> Array | None:
         """Return the pull's mean by the server's sums as the reward if own rewards are withheld, else ``None``."""
@@ -109,12 +77,11 @@ class LinearTask(RLTask):
 
     def heard(self, obs: Observation) -> None:
         """Take over the server's sums where they arrive, and show the next round."""
-        inbox = obs.inbox
-        assert inbox is not None
-        r, m = inbox.arrived[..., 0].nonzero()
-        self.server.refresh(r, m, *(inbox.total(name)[r, m] for name in FIELDS))
+        assert obs.inbox is not None
+        r, m = obs.inbox.arrived[..., 0].nonzero()
+        self.server.refresh(r, m, *(value[r, m] for value in map(obs.inbox.total, FIELDS)))
         self.show_time(obs.t)
-        self._see(_ALL)
+        self._see(slice(None))
 
     def show_turn(self, pull: bool, talk: bool) -> None:
         """Mark in the observations which agents act in the next step."""

@@ -93,6 +93,7 @@ class FixedHorizon(Env):
         "agent_regret": Metric("pseudo-regret of each agent"),
     }
     horizon: int
+    _who: Array
     _t: Array
     _live: Array
     _regret: Array

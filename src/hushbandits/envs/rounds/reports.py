@@ -23,7 +23,8 @@ class Reports(Payload):
         It reads one row per round, even if no report is sent.
         """
         cls.answers(verb)
-        return rng.reader((2, env.n_agents) if verb == "replace" else (env.n_agents,), verb)
+        acting = env.active_agents.shape[1]
+        return rng.reader((2, acting) if verb == "replace" else (acting,), verb)
 
     def _next(self, stream: Uniforms) -> Array:
         """Return the uniforms of this round; if arrays have a first axis of rounds, those of all rounds."""

@@ -13,7 +13,41 @@ from hushbandits.core.task import WIDE
 from hushbandits.core.utils import flag, jit
 
 
-class ArmTask(RLTask):
+class PullTask(RLTask):
+    """Base class of tasks in which every active agent pulls one arm per round.
+
+    Parameters
+    ----------
+    core, **options
+        As for `RLTask`.
+    """
+
+    def _codings(self) -> dict[str, Coding]:
+        arm = self.unmasked(spaces.Discrete(self.core.n_arms))
+        several = Coding(spaces.MultiDiscrete([self.core.n_arms]), self._first, self._all)
+        return {"discrete": arm, "multidiscrete": several, "native": arm}
+
+    def _first(self, action: Array) -> Array:
+        return action[..., 0]
+
+    def arms(self, action: Stacked) -> Array:
+        """Return the arms of the active agents, ``(R, A)``."""
+        who = self.obs.active_agents
+        self.arm = np.ascontiguousarray(action[np.arange(len(who))[:, None], who], np.int64)
+        return self.arm
+
+    def earned(self, before: Observation) -> Array:
+        """Return the active agents' own rewards, and 0 for others and where rewards are withheld, ``(R, M)``."""
+        return self._spread(before.active_agents, 0.0 if self.obs.reward is None else self.obs.reward)
+
+    def _spread(self, who: Array, value: Array | float) -> Array:
+        """Return `value` ``(R, A, …)`` at the agents `who`, and 0 at all others, ``(R, M, …)``."""
+        spread = np.zeros((*self._seats.shape, *np.shape(value)[2:]))
+        spread[np.arange(len(who))[:, None], who] = value
+        return spread
+
+
+class ArmTask(PullTask):
     """Task in which every agent pulls one arm per round and reports the arm and its reward.
 
     The action space is ``Discrete(K)``.  The env's `extra_fields` declares fields that are sent beside the default
@@ -93,21 +127,16 @@ class ArmTask(RLTask):
         return heard
 
     def _codings(self) -> dict[str, Coding]:
-        k = self.core.n_arms
-        arm = self.unmasked(spaces.Discrete(k))
         if not self._extra_fields:
-            several = Coding(spaces.MultiDiscrete([k]), self._first, self._all)
-            return {"discrete": arm, "multidiscrete": several, "native": arm}
+            return super()._codings()
+        k = self.core.n_arms
         parts = {name: space for name, (_, space) in self._extra_fields.items()}
-        native = self.unmasked(spaces.Dict({"arm": arm.space, **parts}))
+        native = self.unmasked(spaces.Dict({"arm": spaces.Discrete(k), **parts}))
         if any(isinstance(space, spaces.Box) for space in parts.values()):
             return {"native": native}
         bits = sum(choices(space) // 2 for space in parts.values())
         several = Coding(spaces.MultiDiscrete([k, *[2] * bits]), self._spoken, self._all)
         return {"multidiscrete": several, "native": native}
-
-    def _first(self, action: Array) -> Array:
-        return action[..., 0]
 
     def _spoken(self, action: Array) -> dict[str, Array]:
         """Split a flat action into the arm and the bits of each extra field, and return these parts by field name."""
