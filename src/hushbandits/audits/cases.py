@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
 from hushbandits.core.utils import Registry, nearest, parameters, ships
 from hushbandits.envs.exploration.voting import VotingTeam
@@ -333,13 +334,20 @@ def _behind(wrapper: Wrapper) -> list[Wrapper]:
     return [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
 
 
+def _silos(**given: Any) -> Env:
+    """Return a linear env; raise ``ValueError`` if it has no tree, for noise on single rewards is audited elsewhere."""
+    env = make_batched(
+        "FedLinear-All-v0", contexts="sphere+1", rewards="bernoulli", n_agents=1, n_arms=10, n_features=10, **given
+    )
+    tree_of(env)
+    return env
+
+
 #: Envs in which wrappers are audited.
 _SETTINGS: dict[str, Callable[..., Env]] = {
     "feedback": partial(Feedback, simulate_users="individual"),
     "network": partial(make_batched, "CoopNetwork-v0", n_agents=4, horizon=3),
-    "linear": partial(
-        make_batched, "FedLinear-All-v0", contexts="sphere+1", rewards="bernoulli", n_agents=1, n_arms=10, n_features=10
-    ),
+    "linear": _silos,
 }
 #: Registries, with the function that audits an entry of each.
 _KINDS = {Env: (ENVS, _env), Team: (AGENTS, _agent), Wrapper: (WRAPPERS, _wrapper)}

@@ -32,6 +32,8 @@ class Rounds(World, ABC):
     own_reward: Array
     #: For subclasses: called with each message, as it is sent and after every wrapper.
     _passing: Callable[[Message], None] | None = None
+    #: For subclasses: makes the payload of a checked message, and adds what wrappers need and nobody sends.
+    _payload: Callable[[Message], Payload] | None = None
 
     @property
     @abstractmethod
@@ -102,7 +104,8 @@ class Rounds(World, ABC):
         if self._phase != "communicate":
             self._refuse("communicate")
         said = None if message is None else self._said(message)
-        message = self._payload(self._standard() if said is None else said)
+        payload = self._payload or self.message_class
+        message = payload(self._standard() if said is None else said)
         self._phase = "broken"  # what counted and drew cannot do so again
         if said is not None:
             self._spoken(said)
@@ -111,7 +114,7 @@ class Rounds(World, ABC):
         for wrapper in self.wrappers:
             message = wrapper.send(message, self)
             if type(message) is not self.message_class:
-                message = self._payload(message)
+                message = payload(message)
             if self._passing is not None:
                 self._passing(message)
         inbox = self._transport(message)
@@ -155,10 +158,6 @@ class Rounds(World, ABC):
     def _checked(self, what: str, message: Message, fields: Fields) -> Message:
         """Return a copy of `message` as arrays, or raise ``ValueError`` if it does not match the declared `fields`."""
         return checked_message(what, message, fields, self.active_agents.shape)
-
-    def _payload(self, message: Message) -> Payload:
-        """Return the checked `message` as a payload, to which a setting may add what wrappers need to know."""
-        return self.message_class(message)
 
     def _spoken(self, message: Message) -> None:
         """Process the team's checked message before it passes through the wrappers."""

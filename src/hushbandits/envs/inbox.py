@@ -32,7 +32,8 @@ class OneSlot(Inbox):
         if value.shape[1] < shape[1] or not self._arrived.all():
             value = np.zeros((*shape, *value.shape[2:]), value.dtype)
             value[self._arrived] = self.arrivals(field)
-        return value[:, :, None]
+            return value[:, :, None]
+        return value[:, :, None].copy()
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Return the values of `field`, ``(R, A, …)``."""

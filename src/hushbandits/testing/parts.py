@@ -179,8 +179,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     before, own_reward_field = core._own_rewards[at : at + 2]
 
     def send(message: Payload, out: Payload) -> None:
-        beside = {*core._payload({})}  # what a setting adds for wrappers, and does not send
-        said = {field: out[field] for field in out if field in sends or field not in beside} if beside else out
+        unsent = {*core._payload({})} if core._payload else set()
+        said = {field: out[field] for field in out if field in sends or field not in unsent} if unsent else out
         core._checked("message", said, {**sends, "sent": Field(dtype="?")})
         if "sent" not in message:
             return

@@ -24,7 +24,7 @@ from hushbandits.core.payload import Payload
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
-from hushbandits.core.random.rewards import Law, UniformMeans
+from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import affordable, choice, count
 from hushbandits.core.utils.jit import jit
@@ -153,7 +153,7 @@ class Feedback(Env):
             n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
         )
         shipped = type(self)._report is Feedback._report and type(self)._transport is Feedback._transport
-        self._pass = OnePass.of(self) if shipped else None
+        self._pass = OnePass.of(self) if shipped and isinstance(self.law, Bernoulli) else None
 
     @property
     def report(self) -> Fields:

@@ -4,7 +4,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Bernoulli, Noise, Privatizer, SecureFunction, World
+from hushbandits.core import Array, Noise, Privatizer, SecureFunction, World
 from hushbandits.core.random.philox import PLACE
 from hushbandits.core.random.samplers import binomial, difference
 from hushbandits.core.random.streams import Draws
@@ -58,8 +58,8 @@ class OnePass:
 
     @classmethod
     def of(cls, env: World) -> Self | None:
-        """Return the pass of `env`; ``None`` if users, laws or wrappers need messages."""
-        if env.simulate_users != "aggregate" or not isinstance(env.law, Bernoulli) or len(env.wrappers) != 2:
+        """Return the pass of `env`, whose rewards are Bernoulli; ``None`` if its users or wrappers need messages."""
+        if env.simulate_users != "aggregate" or len(env.wrappers) != 2:
             return None
         mechanism, secure = env.wrappers
         ready = all(getattr(wrapper, "in_one_pass", False) for wrapper in env.wrappers)
