@@ -23,6 +23,7 @@ SCRIPTS = (
     "scores",
     "tuned",
     "learning",
+    "messages",
     "coverage",
     "verdicts",
     "reasons",

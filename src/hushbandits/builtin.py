@@ -92,6 +92,10 @@ ENVS = {
     "FedLinear-Train-v0": _at(
         _LINEAR, activity="all", n_agents=4, n_arms=5, n_features=5, horizon=200, contexts="pool"
     ),
+    "PricedNetwork-v0": _at("envs.network.priced:PricedNetwork"),
+    "PricedNetwork-Train-v0": _at(
+        "envs.network.priced:PricedNetwork", "LaplaceFilter", n_arms=5, n_agents=16, graph="grid", horizon=100, **_DRAWN
+    ),
     # The same, hard to learn: far neighbours, lost reports, votes of the many or of those who seldom act, lost users.
     "DPMASE-Train-Wide-v0": _at(_EXPLORATION, n_arms=10, n_agents=8, threshold=3, horizon=1_000, **_DRAWN),
     "DPMASE-Train-Uneven-v0": _at(
@@ -147,6 +151,7 @@ AGENTS = {
     # Short rules of our own, for short runs.
     **_in("baselines.index_ts", "Index-TS"),
     **_in("baselines.gap_vote", "Gap-Vote"),
+    **_in("baselines.noisy_vote", "Noisy-Vote"),
     **_in("baselines.commit_blocks", "Commit-Blocks"),
     # Trained by the commands in their ``card.json``; docs/learning.md has their scores.
     **{name: _at("baselines.sb3:Trained", source=str(_TRAINED / name.lower())) for name in _POLICIES},
@@ -160,6 +165,7 @@ WRAPPERS = {
     **_in("wrappers.shuffle_dp", "ShuffledNoise"),
     **_in("wrappers.local_bernoulli", "LocalBernoulli"),
     **_in("wrappers.local_laplace", "LocalLaplace"),
+    **_in("wrappers.laplace_filter", "LaplaceFilter"),
     **_in("wrappers.private_means", "PrivateMeans"),
     "LocalMechanism": _at("wrappers.local_bernoulli:local_mechanism"),
     **_in("wrappers.secagg", "SecAgg"),

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from kinds import weekly_but
-from policies import HOMES, trained
+from policies import HOMES, NET, trained
 
 import hushbandits as hb
 from hushbandits.baselines.learned import read
 from hushbandits.baselines.sb3_choices import CHOICES, described
 from hushbandits.learning.record import HELD_OUT
 
+ALL = HOMES | {"priced": ("PricedNetwork-Train-v0", {**NET, "graph": "path", "message_rounds": (4,)})}
 STEPS = {"network": 300, "exploration": 3000, "feedback": 600}
 
 
@@ -26,7 +27,7 @@ def test_hidden_layers_are_played_as_they_were_trained(tmp_path):
         trained(tmp_path / "bits", "es", "exploration", task={"action_format": "native"})
 
 
-@pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in CHOICES)))
+@pytest.mark.parametrize("case", weekly_but([("network",), ("exploration",)], *((case,) for case in HOMES)))
 def test_it_plays_with_other_arms_agents_and_horizon(tmp_path, case):
     id, env = HOMES[case]
     folder = trained(tmp_path / "p", "es", case, steps=STEPS[case])
@@ -47,7 +48,7 @@ def test_what_is_shown_in_other_bounds_is_understood():
 
 @pytest.mark.parametrize("case", CHOICES)
 def test_renamed_arms_rename_what_describes_a_choice(case):
-    id, env = HOMES[case]
+    id, env = ALL[case]
     task = hb.make_batched(id, runs=2, **env).task()
     task.reset(0)
     rng = np.random.default_rng(0)
@@ -56,7 +57,7 @@ def test_renamed_arms_rename_what_describes_a_choice(case):
     if "active" in task.layout:
         seen[..., task.layout["active"]] = 1.0
         seen[..., task.layout["own_votes"]] = 0.0
-    uniforms = rng.random((2, 4, task.mask().shape[-1]))
+    uniforms = rng.random((2, 4, task.mask().shape[-1] or k))
     order = np.array([2, 0, 1])
     turned, blocks = seen.copy(), uniforms.shape[-1] // k
     for at in task.layout.values():

@@ -107,6 +107,7 @@ ELSEWHERE = [
     Home("DPMASE-Train-v0", "ES-DPMASE", {"horizon": 60}),
     Home("DistDP-Train-v0", "ES-DistDP"),
     Home("DistDP-Train-Tight-v0", "ES-DistDP-Tight"),
+    Home("PricedNetwork-Train-v0", "Noisy-Vote", {"n_agents": 4, "horizon": 30}, {}, LOST),
 ]
 
 
@@ -261,6 +262,7 @@ BY_PHASES = {
     "Private-FedLinUCB",
     "LinUCB-JDP",
     "FedUCB",
+    "Noisy-Vote",
     "Random",
 }
 

@@ -101,7 +101,9 @@ def parts_of(task: RLTask) -> list[Seen]:
 
 
 def heads_of(space: Space) -> tuple[int, ...]:
-    """Return the number of choices in each component of an action; raise ``ValueError`` if `space` is not discrete.
+    """Return the number of choices in each component of an action; of a ``Box``, how many numbers it has.
+
+    Other spaces raise ``ValueError``.
 
     Examples
     --------
@@ -114,7 +116,9 @@ def heads_of(space: Space) -> tuple[int, ...]:
         return tuple(int(n) for n in space.nvec)
     if isinstance(space, spaces.MultiBinary):
         return (2,) * int(np.prod(space.shape))
-    raise ValueError(f"a policy's action space must be Discrete, MultiDiscrete or MultiBinary, not {space}")
+    if isinstance(space, spaces.Box):
+        return (int(np.prod(space.shape)),)
+    raise ValueError(f"a policy's action space must be Discrete, MultiDiscrete, MultiBinary or Box, not {space}")
 
 
 def read(folder: str | Path) -> Learned:
@@ -180,7 +184,11 @@ class Network:
         seen = everyone[rows, who]
         lots = heads[0] if self.policy.by_choice else 0
         uniforms = self._uniforms(seen.shape[1], lots + (0 if self.deterministic else len(heads)))
-        scores = self.logits(described(task, seen, uniforms[..., :lots]))[..., 0] if lots else self.logits(seen)
+        scores = self.logits(described(task, seen, uniforms[..., :lots])) if lots else self.logits(seen)
+        if lots:  # first the first outputs of all choices
+            scores = scores.swapaxes(-1, -2).reshape(*scores.shape[:-2], -1)
+        if isinstance(space, spaces.Box):  # the mean, as numbers that are drawn would cost more
+            return np.clip(scores, space.low, space.high).astype(space.dtype)
         if scores.shape[-1] != sum(heads):  # a bit with the score z is a choice between the scores 0 and z
             scores = np.stack([np.zeros_like(scores), scores], -1).reshape(*scores.shape[:2], -1)
         if self.policy.masked:

@@ -131,7 +131,7 @@ _PLAYED = ("ActorCriticPolicy", "MaskableActorCriticPolicy", "DQNPolicy", "Equiv
 _LIBRARIES = ("stable_baselines3", "sb3_contrib", "hushbandits")
 #: Weights that decide what is done, and those that training alone needs.
 _ACTS = re.compile(r"(mlp_extractor\.policy_net\.\d+|action_net|q_net\.q_net\.\d+)\.(weight|bias)")
-_LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.")
+_LEARNS = re.compile(r"mlp_extractor\.value_net\.|value_net\.|q_net_target\.|log_std$")
 
 
 def _refused(what: str) -> ValueError:
@@ -163,7 +163,7 @@ def weights_of(model: BaseAlgorithm) -> tuple[dict[str, Array], str]:
     if eyes != "FlattenExtractor" or activation.lower() not in ACTIVATIONS:
         raise _refused(f"features extractor {eyes} with activation {activation} is not supported")
     weights = network(its.state_dict())
-    if "Equivariant" in cls.__name__:
+    if "Equivariant" in cls.__name__ and len(weights["head.bias"]) == 1:  # scores of a softmax
         weights |= {name: SCALE * weights[name] for name in ("head.weight", "head.bias")}
     return weights, activation.lower()
 

@@ -5,8 +5,10 @@ A lot is one of the numbers, so that a policy that takes the best choice can sti
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from hushbandits.core import Array, RLTask
 
@@ -15,7 +17,10 @@ CHOICES = {
     "network": ("mean", "prior", "spread", "late_spread", "lot", "late_lot", "wide_lot"),
     "exploration": ("vote", "score", "likely", "worst", "few", "late", "rivals", "rivals_score", "rivals_likely"),
     "feedback": ("gap", "untried", "late_untried", "size", "size2", "rest", "rest2", "sure", "gap_rest", "few"),
-}
+    # an arm, and what is said of it
+    "priced": ("mean", "prior", "spread", "late_spread", "lot", "late_lot", "heard", "late_heard", "first_heard",
+               "last_heard", "lead", "first_lead", "last_lead", "gain", "first_gain", "last_gain", "sure"),
+}  # fmt: skip
 
 #: Weights of linear scores, a rule for each setting: a Thompson index; a vote by the gap; a block for each arm, then
 #: for the close ones, longer as estimates become precise.
@@ -26,20 +31,35 @@ _RULES = {
         "gap": -4.0, "untried": 4.0, "size": 9.0, "size2": -8.0, "rest": 8.0, "rest2": -8.0, "sure": 25.0,
         "gap_rest": -4.0, "few": 3.0,
     },
+    "scores": {"mean": 0.5, "prior": 0.5, "lot": 0.5, "heard": 0.2},
+    "numbers": {"lead": 1 / 3},
 }  # fmt: skip
+#: Of the features of "priced", those of the arm's score, and those of the number that is said of it.
+OWN = np.repeat(np.eye(2, dtype=np.float32), (10, 7), 1)
 #: Factor of the scores of policies that draw actions: with it, a softmax of a rule's scores is nearly greedy.
 SCALE = 25.0
 
 
 def rule(setting: str) -> Array:
     """Return the weights of a linear score that plays the hand-written rule of `setting`, one per feature."""
+    if setting == "priced":  # a score of the arm, and the number that is said of it
+        return np.stack([[_RULES[part].get(name, 0.0) for name in CHOICES[setting]] for part in ("scores", "numbers")])
     return np.array([_RULES[setting].get(name, 0.0) for name in CHOICES[setting]])
 
 
+def described_as(task: RLTask) -> str:
+    """Return which of `CHOICES` describes the choices of `task`: its setting's, unless its class has its own."""
+    return getattr(task, "kind", task.core.setting)
+
+
 def choices(task: RLTask) -> int:
-    """Return C, the number of choices that an agent has in `task`, whose actions must be single choices."""
+    """Return C, the number of choices that an agent has in `task`, whose actions must be single choices or a ``Box``.
+
+    Of a ``Box`` it is the number of values.
+    """
     arms, users = task.core.n_arms, int(task.core.horizon or 1)
-    return {"network": arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}[task.core.setting]
+    counts = {"network": arms, "priced": 2 * arms, "exploration": arms + 1, "feedback": arms * users.bit_length()}
+    return counts[described_as(task)]
 
 
 def described(task: RLTask, seen: Array, uniforms: Array) -> Array:
@@ -59,7 +79,7 @@ def described(task: RLTask, seen: Array, uniforms: Array) -> Array:
         found: Array = seen[..., task.layout[name]].astype(float)
         return found / np.maximum(1.0 - np.abs(found), 1e-6) if task.squashes(name) else found
 
-    return np.stack(_DESCRIBED[task.core.setting](task, part, uniforms), -1)
+    return np.stack(_DESCRIBED[described_as(task)](task, part, uniforms), -1)
 
 
 def _pulls(width: Array) -> Array:
@@ -114,4 +134,32 @@ def _feedback(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tu
     return tuple(np.broadcast_to(x, shape).reshape(*shape[:2], -1) for x in found)
 
 
-_DESCRIBED = {"network": _network, "exploration": _exploration, "feedback": _feedback}
+def _priced(task: Any, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
+    arms, left, coming = task.core.n_arms, 1.0 - part("time"), part("next")
+    n, mean = _pulls(part("own_width")) + 1.0, part("own_mean")
+    index, spread = mean * (1.0 - 1.0 / n), 0.15 / np.sqrt(n)
+    lot = spread * ndtri(np.clip(uniforms[..., :arms], 1e-16, 1.0 - 1e-16))
+    trust = (1.0 + 4.0 * task.noise_scale**2) ** -2 / np.sqrt(task.core.n_agents)  # by the noise on what is heard
+    each = trust * part("heard").reshape(*mean.shape[:-1], -1, arms)
+    heard = each.sum(-2)
+    lead = (np.arange(arms) == mean.argmax(-1)[..., None]) * 1.0
+    gain = mean - mean.mean(-1, keepdims=True)
+    when = [part("unspent") * x for x in (coming.sum(-1, keepdims=True), coming[..., :1], coming[..., -1:])]
+    sure = lead * np.sqrt(n) * (mean - np.sort(mean, -1)[..., -2:-1])
+    said = *(lead * x for x in when), *(gain * x for x in when), sure * when[0]
+    return (
+        index - 0.5,
+        1.0 / n,
+        spread,
+        spread * left,
+        lot,
+        lot * left,
+        heard,
+        heard * left,
+        each[..., 0, :],
+        each[..., -1, :],
+        *said,
+    )
+
+
+_DESCRIBED = {"network": _network, "exploration": _exploration, "feedback": _feedback, "priced": _priced}

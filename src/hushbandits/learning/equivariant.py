@@ -19,8 +19,11 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
 from hushbandits.adapters.sb3 import RowsVecEnv
-from hushbandits.baselines.sb3_choices import CHOICES, SCALE, described, rule
+from hushbandits.baselines.sb3_choices import CHOICES, OWN, SCALE, described, described_as, rule
 from hushbandits.core import Array
+
+#: Logarithms of the standard deviations with which scores and numbers are drawn at first.
+_LOG_STD = (-3.0, -1.6)
 
 
 class Described(VecEnvWrapper):
@@ -36,11 +39,12 @@ class Described(VecEnvWrapper):
 
     def __init__(self, venv: RowsVecEnv):
         self._task = venv.rows.task
-        setting, space = venv.rows.core.setting, venv.action_space
-        if setting not in CHOICES or not isinstance(space, spaces.Discrete):
+        own, space = described_as(self._task), venv.action_space
+        if own not in CHOICES or not isinstance(space, spaces.Discrete | spaces.Box):
             raise ValueError(f"algo.policy='equivariant' needs Discrete actions, one for each choice, not {space}")
         self._rng = np.random.default_rng()
-        super().__init__(venv, spaces.Box(-np.inf, np.inf, (int(space.n), len(CHOICES[setting])), np.float32))
+        many = int(space.n) if isinstance(space, spaces.Discrete) else self._task.core.n_arms
+        super().__init__(venv, spaces.Box(-np.inf, np.inf, (many, len(CHOICES[own])), np.float32))
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seed the episodes and the random features."""
@@ -68,6 +72,13 @@ class _Head(nn.Linear):
 
     def forward(self, latent: torch.Tensor) -> torch.Tensor:
         return SCALE * super().forward(latent).squeeze(-1)
+
+
+class _Pairs(nn.Linear):
+    """Output layer with two numbers per choice: all first numbers, then all second ones."""
+
+    def forward(self, latent: torch.Tensor) -> torch.Tensor:
+        return super().forward(latent).transpose(-1, -2).flatten(-2)
 
 
 def _head(latent_dim: int) -> nn.Module:
@@ -101,21 +112,38 @@ class _Scores:
     """Mixin that makes a policy of Stable-Baselines3 score choices one by one."""
 
     observation_space: spaces.Box
+    action_space: spaces.Space[object]
     net_arch: list[int] | dict[str, list[int]]
     activation_fn: type[nn.Module]
     action_dist: Distribution
     action_net: nn.Linear
+    log_std: torch.Tensor
 
     def start_at_rule(self, setting: str) -> None:
         """Set the weights of a linear score to those of the hand-written rule of `setting`."""
         with torch.no_grad():
             self.action_net.weight[:] = torch.as_tensor(rule(setting))
+        if setting == "priced":  # an output goes by its own features, and is not moved by the noise of the other
+            own = torch.as_tensor(OWN)
+            self.action_net.weight.register_hook(lambda gradient: gradient * own)
+            self.action_net.bias.register_hook(torch.zeros_like)
+
+    def _get_action_dist_from_latent(self, latent: torch.Tensor) -> Distribution:
+        if not isinstance(self.action_space, spaces.Box) or latent.shape[-1] != len(CHOICES["priced"]):
+            return super()._get_action_dist_from_latent(latent)  # type: ignore[misc]
+        # numbers are varied where something may be said of the leading arm: others would spend ε on noise
+        lead = torch.log(latent[..., CHOICES["priced"].index("lead")] + 0.05)
+        noise = self.log_std + torch.cat([torch.zeros_like(lead), lead], -1)
+        return self.action_dist.proba_distribution(self.action_net(latent), noise)
 
     def _build_mlp_extractor(self) -> None:
         widths = self.net_arch if isinstance(self.net_arch, list) else [32, 32]  # a dict is the library's default
         choices, features = self.observation_space.shape
         self.mlp_extractor = _Nets((choices, features), widths, self.activation_fn)
+        noise = nn.Parameter(torch.tensor(_LOG_STD).repeat_interleave(choices))
         self.action_dist.proba_distribution_net = _head
+        if isinstance(self.action_space, spaces.Box):
+            self.action_dist.proba_distribution_net = lambda latent_dim, log_std_init: (_Pairs(latent_dim, 2), noise)
 
 
 class Equivariant(_Scores, ActorCriticPolicy):

@@ -10,7 +10,7 @@ import numpy as np
 
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
-from hushbandits.baselines.sb3_choices import CHOICES, choices, rule
+from hushbandits.baselines.sb3_choices import CHOICES, choices, described_as, rule
 from hushbandits.core import Array, Streams, integer, real, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
 from hushbandits.core.utils import extra
@@ -44,19 +44,20 @@ class Evolution:
             import cma
 
         self._rows, self._seed, self.steps, self._generation = rows, seed, 0, 0
-        setting, space = rows.core.setting, rows.task.action_space
+        setting, space = described_as(rows.task), rows.task.action_space
         if setting not in CHOICES or heads_of(space) != (choices(rows.task),):
             raise ValueError(f"--algo es needs a Discrete action space, one action per choice, not {space}")
         widths = [len(CHOICES[setting]), *widths_of(net_arch)]
         self._shapes: dict[str, tuple[int, ...]] = {}
         for i, (before, width) in enumerate(pairwise(widths)):
             self._shapes |= {f"layer{i}.weight": (width, before), f"layer{i}.bias": (width,)}
-        self._shapes["head.weight"] = (1, widths[-1])  # no bias: it would shift all scores alike
+        # no bias: it would shift all scores alike
+        self._shapes["head.weight"] = (rule(setting).size // len(CHOICES[setting]), widths[-1])
         self._rng = np.random.RandomState(seed % 2**32)  # the library's own, apart from the global one
         first = [self._rng.randn(math.prod(shape)) / math.sqrt(shape[-1]) for shape in self._shapes.values()]
         if len(widths) == 1:
             # from zero weights a server asks one user at a time, and every candidate has the same return
-            first = [rule(setting)]
+            first = [rule(setting).reshape(-1)]
         options = {"seed": seed % 2**31 + 1, "randn": self._rng.randn, "verbose": -9}
         if population is not None:
             options["popsize"] = integer("algo.population", population, 4)
@@ -69,7 +70,8 @@ class Evolution:
     def _weights(self, numbers: Array) -> dict[str, Array]:
         ends = np.cumsum([math.prod(shape) for shape in self._shapes.values()])
         parts = zip(self._shapes.items(), np.split(numbers, ends[:-1]), strict=True)
-        return {**{name: part.reshape(shape) for (name, shape), part in parts}, "head.bias": np.zeros(1)}
+        weights = {name: part.reshape(shape) for (name, shape), part in parts}
+        return {**weights, "head.bias": np.zeros(len(weights["head.weight"]))}
 
     def learn(self, steps: int, updated: Callable[[], None], notify: Callable[[int], None]) -> None:
         """Train until `steps` steps of single agents are done; call `updated` before each generation and at the end.

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hushbandits.baselines.sb3 import weights_of
+from hushbandits.baselines.sb3_choices import described_as
 from hushbandits.core import Array, Params, choice, integer, shown
 from hushbandits.core.utils import extra, words
 from hushbandits.learning.record import Score
@@ -74,7 +75,7 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     except Exception as error:  # the library raises various errors for invalid values
         raise ValueError(f"algo={algo!r} cannot be built with {shown(dict(hyper))}: {words(error)}") from error
     if policy != "MlpPolicy" and network.get("net_arch") == []:
-        model.policy.start_at_rule(venv.unwrapped.rows.core.setting)
+        model.policy.start_at_rule(described_as(venv.unwrapped.rows.task))
     return model
 
 

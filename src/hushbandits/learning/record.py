@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import IO, Any, TypedDict
 
 import numpy as np
+from gymnasium import spaces
 
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import CARD, WEIGHTS, Learned, Network, heads_of, read
 from hushbandits.bench.runner.errors import StoreError
-from hushbandits.core import Array, Params, Streams, shown, spawn_seeds
+from hushbandits.core import Array, Params, RLTask, Streams, shown, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
 from hushbandits.core.rollout import rollout
 from hushbandits.core.utils.files import PART, replacing
@@ -48,9 +49,18 @@ def uniform(rows: Rows, seed: int) -> Score:
     """
     scores, seen = sum(heads_of(rows.task.action_space)), rows.task.observation_space.shape[0]
     alike = {"head.weight": np.zeros((scores, seen)), "head.bias": np.zeros(scores)}
-    found = score(Network(Learned("uniform", alike, "tanh", masked=True)), rows, seed)
+    policy, space = Learned("uniform", alike, "tanh", masked=True), rows.task.action_space
+    found = score(_Uniform(policy) if isinstance(space, spaces.Box) else Network(policy), rows, seed)
     found["metrics"] = _means(rollout(rows.core, make_team("Random"), seed))
     return found
+
+
+class _Uniform(Network):
+    """A player that draws uniform numbers of a ``Box``."""
+
+    def act(self, task: RLTask, pull: bool = True, talk: bool = True) -> Array:
+        uniforms = self._uniforms(task.core.n_agents, *heads_of(task.action_space))
+        return (2.0 * uniforms - 1.0).astype(np.float32)
 
 
 def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
