@@ -130,7 +130,8 @@ def draw(results, path):
     panel.axhspan(silent[0] - silent[1], silent[0] + silent[1], color="0.85")
     panel.axhline(silent[0], color="0.4", linestyle="--", label="silence")
     panel.set(xlabel="ε that an agent spends in a run", ylabel="regret of 16 agents in 100 rounds", xscale="log")
-    panel.set_yscale("log")
+    panel.set_xticks([1, 3, 10], ["1", "3", "10"])
+    panel.minorticks_off()
     panel.legend(frameon=False)
     figure.savefig(path, dpi=120)
 
