@@ -1,9 +1,9 @@
 """What agents learn to say through a noisy channel that they pay for: the results of docs/learned-messages.md.
 
-Run: ``python -m benchmarks messages FOLDER`` (needs the extra sb3; about half an hour of one core).  It trains the
-missing policies in FOLDER, as their ``card.json`` says by a command of ``hushbandits train``, chooses the best hand rule
-at each budget on episodes of its own, plays everybody on the same fresh episodes, writes ``learned-messages.json`` and
-draws ``learned-messages.png`` there, and prints the table.
+Run: ``python -m benchmarks messages FOLDER`` (needs the extra sb3).  It trains the policies that FOLDER lacks, as their
+``card.json`` says by a command of ``hushbandits train``, chooses the best hand rule at each budget on episodes of its
+own, plays everybody on the same fresh episodes, writes ``learned-messages.json``, draws ``learned-messages.png`` there,
+and prints the table.
 """
 
 import json
@@ -44,7 +44,8 @@ def trained(folder, budget, seed):
     if not (out / "card.json").exists() or not json.loads((out / "card.json").read_text())["training"]["complete"]:
         train(
             ID, out, algo="ppo", steps=2_000_000, seed=seed, runs=64, env={"epsilon": budget},
-            task={"reward_source": "oracle"}, hyper=PPO, evaluations=2, held_out=200, resume=(out / "card.json").exists(),
+            task={"reward_source": "oracle"}, hyper=PPO, evaluations=2, held_out=200,
+            resume=(out / "card.json").exists(),
             notify=lambda steps, training: print(out.name, steps, flush=True) if training else None,
         )  # fmt: skip
     return out
