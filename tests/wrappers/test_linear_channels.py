@@ -116,6 +116,10 @@ def test_local_noise_is_on_the_rewards_in_what_is_uploaded():
         assert [c.invalid_reason == "" for c in claims] == [own == "private", True][-len(claims) :]
     env, *_ = play(TreeGaussian(batch=5), LocalLaplace(), agent="Private-FedLinUCB")
     assert "LocalLaplace" in env.guarantees()[0].invalid_reason
+    for location, held in ((1.0, True), (1.5, False)):
+        wrappers = [Huber(0.1, "constant", location), TreeGaussian(batch=5)]
+        env = hb.make_batched("FedLinear-All-v0", wrappers=wrappers, contexts="sphere+1", rewards="bernoulli")
+        assert (env.guarantees()[0].invalid_reason == "") == held
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,8 @@ class Tree(Wrapper):
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         shape, d = (len(rng), env.n_agents), env.n_features
-        set_rows(
-            self, rows, _open=np.zeros((*shape, d, d + 1)), _turns=np.zeros(shape, int), _batches=np.zeros(shape, int)
-        )
+        counts = np.zeros((2, *shape), np.int64)
+        set_rows(self, rows, _open=np.zeros((*shape, d, d + 1)), _turns=counts[0], _batches=counts[1])
 
     def send(self, message: Payload, env: World) -> Payload:
         """Add the round's pulls to the open batches; release the p-sums of the batches that close."""
@@ -142,8 +141,9 @@ class Tree(Wrapper):
             return f"agents say {' and '.join(said)} themselves, and they know their users' contexts"
         if env.contexts.norm > 1 + 1e-9:
             return f"features of {env.contexts!r} have norms up to {env.contexts.norm:g}, and the noise is for 1"
-        far = (f"{w.name} takes rewards out of [0, 1], for which the noise is" for w in env.wrappers if w.noise_range)
-        return self.flaw or super().invalid_reason(env, known) or next(far, "")
+        far = [w.name for w in env.wrappers if w.noise_range or getattr(w, "strays", False)]
+        why = f"{far[0]} takes rewards out of [0, 1], for which the noise is" if far else ""
+        return self.flaw or super().invalid_reason(env, known) or why
 
 
 class TreeGaussian(Tree):
