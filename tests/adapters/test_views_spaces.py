@@ -33,7 +33,8 @@ def test_spaces_are_small_flat_homogeneous_and_each_agents_own():
         assert box == other
         assert box.dtype == np.float32
         features = env.core.n_arms * getattr(env.core, "n_features", 0)
-        assert box.shape[0] <= 5 * env.core.n_arms + 3 + features
+        heard = len(getattr(env.core, "message_rounds", ())) * (env.core.n_arms + 1)
+        assert box.shape[0] <= 5 * env.core.n_arms + 3 + features + heard
         assert sorted((part.start, part.stop) for part in env.layout.values())[-1][1] == box.shape[0]
         assert np.isfinite([box.low, box.high]).all() or features  # whose estimates have no bound
         assert env.state_space.shape == (4 * box.shape[0],)

@@ -24,6 +24,7 @@ PLAYS = {
     "DuelingNetwork-v0": ("QuACK-RUCB", {"n_agents": 4, "horizon": 30}),
     "FederatedNetwork-v0": ("Fed1-UCB", {"n_agents": 4, "horizon": 30}),
     "DistDP-v0": ("Dist-DP-SE", {"horizon": 2000}),
+    "PricedNetwork-v0": ("Noisy-Vote", {"n_agents": 4, "horizon": 30}),
     "LTR-v0": ("Dist-DP-SE", {"horizon": 2000}),
     "FedLinear-v0": ("FedLinUCB", {"n_agents": 4, "horizon": 300}),
     "CoopNetwork-Train-v0": ("PPO-CoopNetwork", {}),

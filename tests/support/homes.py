@@ -285,6 +285,8 @@ def wanders(env_id):
     votes = {"n_agents": 8, "threshold": 4} if hb.make_batched(env_id).setting == "exploration" else {}
     if env_id.startswith("Decentralized"):
         votes |= {"require_confidence": False, "one_arm_per_step": False}  # it pulls every arm
+    if env_id == "PricedNetwork-Train-v0":
+        votes = {"graph": "cycle"}  # any number of agents
     return Home(env_id, "Random", {"horizon": 400 if takes(env_id, "simulate_users") else 40, **votes})
 
 

@@ -8,6 +8,8 @@ import hushbandits as hb
 #: Numbers of agents tried in turn: fewer may have no way to remove an arm.
 AGENTS = (3, 5, 8, 16, 32, 64)
 HORIZON = 12
+#: Envs whose actions are numbers, not choices.
+NUMBERS = ("PricedNetwork-v0", "PricedNetwork-Train-v0")
 
 
 @cache

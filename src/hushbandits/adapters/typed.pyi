@@ -154,6 +154,8 @@ NetworkId = Literal[
     "PrivateNetwork-v0",
     "ByzantineNetwork-v0",
     "CoopNetwork-Train-v0",
+    "PricedNetwork-v0",
+    "PricedNetwork-Train-v0",
     "CoopNetwork-Train-Grid-v0",
     "CoopNetwork-Train-Lossy-v0",
 ]
@@ -176,6 +178,7 @@ class Network(Task, total=False):
     max_hops: Any
     means: Any
     mechanism: Any
+    message_rounds: Any
     n_agents: Any
     n_arms: Any
     n_change_points: Any

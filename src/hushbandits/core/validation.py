@@ -240,7 +240,7 @@ def sample_mask(space: Space, mask: Array) -> object:
         ends = np.cumsum([choices(part) for part in space.values()])[:-1]
         parts = zip(space.items(), np.split(mask, ends), strict=True)
         return {name: sample_mask(part, row) if len(row) else None for (name, part), row in parts}
-    return mask.astype(np.int8)
+    return mask.astype(np.int8) if mask.size else None
 
 
 def fits(space: Space, action: Stacked) -> bool:
