@@ -98,13 +98,17 @@ def study(folder, runs=1_000):
     for budget in BUDGETS:
         folders = [trained(folder, budget, seed) for seed in SEEDS]
         report, hand = chosen(STANDARD, budget), chosen(FAMILY, budget)
+        by_hand = play("Noisy-Vote", budget, runs, PLAYING, *hand)
+        by_learners = [play(f"sb3:{each}", budget, runs, PLAYING) for each in folders]
         found = {
             "silence": summed(play("Noisy-Vote", budget, runs, PLAYING, *SILENCE)),
             "standard report": summed(play("Noisy-Vote", budget, runs, PLAYING, *report)) | {"rule": report[0]},
-            "best hand rule": summed(play("Noisy-Vote", budget, runs, PLAYING, *hand)) | {"rule": hand[0]},
+            "best hand rule": summed(by_hand) | {"rule": hand[0]},
             "start": summed(play(f"sb3:{start(folder, folders[0])}", budget, runs, PLAYING)),
-            "learned": over_seeds([play(f"sb3:{each}", budget, runs, PLAYING) for each in folders]),
+            "learned": over_seeds(by_learners),
         }
+        less = {k: np.mean([one[k] for one in by_learners], 0) - by_hand[k] for k in ("regret", "epsilon", "cost")}
+        found["learned less the best hand rule"] = summed(less)  # run by run: the episodes are the same
         curves = [json.loads((each / "card.json").read_text())["training"]["curve"] for each in folders]
         found["learned"]["curve"] = [
             [point["steps"], *(float(np.mean([c[i]["metrics"][m] for c in curves])) for m in ("regret", "epsilon"))]
