@@ -229,7 +229,7 @@ def choices(space: Space) -> int:
 
 
 def sample_mask(space: Space, mask: Array) -> object:
-    """Return the mask ``(C,)`` in the form that ``space.sample(mask)`` takes."""
+    """Return the mask ``(C,)`` in the form that ``space.sample(mask)`` takes, ``None`` for a space without choices."""
     if isinstance(space, spaces.MultiDiscrete):
         ends = np.cumsum(space.nvec)[:-1]
         return tuple(part.astype(np.int8) for part in np.split(mask, ends))

@@ -216,8 +216,9 @@ def _scale(x):  # type: ignore[no-untyped-def]
         square = 0.0
         for i in range(x.shape[1]):
             square += x[n, i] * x[n, i]
+        norm = math.sqrt(square)
         for i in range(x.shape[1]):
-            x[n, i] /= math.sqrt(square)
+            x[n, i] /= norm
 
 
 @jit
