@@ -46,6 +46,13 @@ class Law(ABC):
         """Return the exact mean at each location."""
         return np.asarray(location, float)
 
+    def inside(self, location: Array) -> bool:
+        """Return whether all rewards at each `location` lie in [0, 1]."""
+        if self.unit_interval:
+            return True
+        low, high = (self.quantile(np.full(location.shape, u), location) for u in (0.0, 1.0 - 2.0**-53))
+        return bool((low >= 0.0).all() and (high <= 1.0).all())
+
     def shortfall(self, x: Array, location: float) -> Array | None:
         """Return ``E (x − X)₊`` for a reward X and x ∈ [0, 1].
 

@@ -97,7 +97,7 @@ class Pooled(Cohort):
 
     def inside(self) -> bool:
         """Return whether the reward laws keep all rewards in [0, 1]; False after a function or noise was applied."""
-        return not (self._before or self._noises) and all(_inside(part) for part in self._parts)
+        return not (self._before or self._noises) and all(part.law.inside(part.location) for part in self._parts)
 
     def drop(self, rate: Array | float, rngs: Rngs) -> "Pooled":
         """Drop a binomial number of users from every pool."""
@@ -204,13 +204,6 @@ class Pooled(Cohort):
     def values(self) -> Array:
         """Raise ``ValueError``, because a pool has no individual rewards."""
         raise ValueError('pooled users have no individual rewards, only a sum; set simulate_users="individual"')
-
-
-def _inside(part: _Part) -> bool:
-    if part.law.unit_interval:
-        return True
-    ends = [part.law.quantile(np.full(part.location.shape, u), part.location) for u in (0.0, 1.0 - 2.0**-53)]
-    return bool((ends[0] >= 0.0).all() and (ends[1] <= 1.0).all())
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
