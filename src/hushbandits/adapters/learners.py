@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core import Array, Env, Field, Params, RLTask, Seeds, as_array, choice, integer, shown, spawn_seeds
-from hushbandits.core.utils import jit
+from hushbandits.core.utils.jit import lean
 from hushbandits.core.validation import Stacked, fits, shaped, stacked
 from hushbandits.registry import ENVS, AnyEnv, AnyWrapper, make_batched, takes, title
 
@@ -104,7 +104,7 @@ class Episodes:
     --------
     >>> import hushbandits as hb
     >>> episodes, core = Episodes(2), hb.make_batched("CoopNetwork-v0", runs=2)
-    >>> episodes.start(7, core)[:, 2].tolist(), episodes.following([1], core)[:, 2].tolist()
+    >>> episodes.start(7, core)[:, 2].tolist(), episodes.following(np.array([1]), core)[:, 2].tolist()
     ([0, 1], [4294967297])
     """
 
@@ -134,14 +134,22 @@ class Episodes:
             self._core, numbers = core, self._seeds[:, 2]
             self._seeds = self._first(core)
             self._seeds[:, 2] = numbers
-        seeds = self._seeds[rows]
-        seeds[:, 2] += 1 << 32
-        self._seeds[rows] = seeds
+        seeds = np.empty((len(rows), 3), np.uint64)
+        _follow(self._seeds, rows, seeds)
         return seeds
 
     def _first(self, core: Env) -> Seeds:
         runs = self._runs if len(self._own) < self._runs else 1
         return np.concatenate([spawn_seeds(one, runs, world=core.seed_text) for one in self._own])
+
+
+@lean
+def _follow(seeds, rows, out):  # type: ignore[no-untyped-def]
+    """Move the `seeds` of the runs `rows` on by an episode, and write them to `out`."""
+    for i in range(len(rows)):
+        seeds[rows[i], 2] += np.uint64(1 << 32)
+        for word in range(3):
+            out[i, word] = seeds[rows[i], word]
 
 
 class Rows:
@@ -217,19 +225,18 @@ class Rows:
         live = task.obs.running
         if live.all():
             return reward, ~live, ~live
-        over = _end(before, live, task.final_reward(), reward)
+        over = np.empty_like(live)
+        _end(before, live, task.final_reward(), reward, over)
         return reward, over, over & task.solved()
 
 
-@jit
-def _end(before, live, final, reward):  # type: ignore[no-untyped-def]
-    """Return which runs ended now; add `final` to their rewards, and set the rewards of earlier ended runs to 0."""
-    over = np.empty_like(live)
+@lean
+def _end(before, live, final, reward, over):  # type: ignore[no-untyped-def]
+    """Write to `over` which runs ended now; add `final` to their rewards, and set those of earlier ended runs to 0."""
     for r in range(live.size):
         over[r] = before[r] and not live[r]
         for m in range(0 if live[r] else reward.shape[1]):
             reward[r, m] = reward[r, m] + final[r] if before[r] else 0.0
-    return over
 
 
 class Turn(NamedTuple):

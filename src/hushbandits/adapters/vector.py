@@ -187,10 +187,10 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         return infos
 
     def _metrics(self, ended: Array, at: Array, done: Array) -> Info:
-        facts: Info = {}
+        facts, several = {}, self.n_agents > 1
         for name, value in self.core.metrics(ended).items():
             own = value.shape[1:] == (self.n_agents,)
-            each = value.reshape(-1) if own else value.repeat(self.n_agents, 0) if self.n_agents > 1 else value
+            each = value.reshape(-1) if own else value.repeat(self.n_agents, 0) if several else value
             facts[name] = fact = np.zeros((self.num_envs, *each.shape[1:]), value.dtype)
             fact[at] = each
             facts[f"_{name}"] = done

@@ -176,7 +176,7 @@ def spoken_fields(report: Fields, extra_fields: Fields | None, fields: Fields | 
 def checked_rows(rows: object, runs: int) -> Array:
     """Return `rows` as an array of distinct run indices, or raise ``ValueError``."""
     array = as_array(rows)
-    if array.dtype == bool and array.shape == (runs,):
+    if array.dtype.kind == "b" and array.shape == (runs,):
         array = np.flatnonzero(array)
     whole = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0
     if whole and _distinct(index := array.astype(np.int64), runs):

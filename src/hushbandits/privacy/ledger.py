@@ -165,6 +165,13 @@ def _charge(n, survivors, known, table, worst, worst_delta):  # type: ignore[no-
     return True
 
 
+@jit
+def _begin(rows, entry, since, worst, worst_delta):  # type: ignore[no-untyped-def]
+    """Let the runs `rows` begin at this `entry` of the log, without costs."""
+    for r in rows:
+        since[r], worst[r], worst_delta[r] = entry, 0.0, 0.0
+
+
 @dataclass(frozen=True)
 class Spent:
     """The privacy cost of one block to each of its users.
@@ -218,7 +225,7 @@ class Ledger:
         self.price, self.details = price, details
         self._uses: dict[int, Counter[tuple[int, int, int]]] = defaultdict(Counter)  # by run, those that are counted
         self._prices: dict[tuple[int, int], Spent] = {}
-        self._whole = Kinds(self._cost, np.float64)
+        self._whole = Kinds(self.cost, np.float64)
         # Blocks are counted when they are asked for; those of runs that start again are never counted.
         self._log: list[tuple[Array, Array]] = []
         self._since = np.zeros(runs, np.int64)  # the entry of the log with which each run begins
@@ -230,8 +237,7 @@ class Ledger:
         """Delete the blocks and reset the costs of the runs `rows`."""
         for run in rows.tolist() if self._uses else ():
             self._uses.pop(run, None)
-        self._since[rows] = len(self._log)
-        self.worst[rows] = self.worst_delta[rows] = 0.0
+        _begin(rows, len(self._log), self._since, self.worst, self.worst_delta)
 
     def spent(self, n: int, survivors: int) -> Spent:
         """Return the `price` of a block planned for n users, computed once per n and number of `survivors`."""
@@ -239,14 +245,14 @@ class Ledger:
             known = self._prices[n, survivors] = self.price(n, survivors)
         return known
 
-    def _cost(self, n: int, survivors: int | None = None) -> tuple[float, float]:
-        # All planned users survive by default.
+    def cost(self, n: int, survivors: int | None = None) -> tuple[float, float]:
+        """Return ε and δ of a block planned for n users, who all survive by default."""
         left = n if survivors is None else survivors
         spent = self.spent(n, left) if left else Spent(0.0)
         return spent.epsilon, spent.delta
 
-    def use(self, n: Array, survivors: Array) -> None:
-        """Record a round's blocks ``(R, M)`` that have survivors; `n` is stored without a copy."""
+    def note(self, n: Array, survivors: Array) -> None:
+        """Record a round's blocks ``(R, M)`` that have survivors, without their costs; `n` is stored without a copy."""
         self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG:
             behind = int(self._since.min())  # rounds that every run has left behind
@@ -254,12 +260,16 @@ class Ledger:
             self._since -= behind
             if not behind:
                 self._count()
+
+    def use(self, n: Array, survivors: Array) -> None:
+        """Record a round's blocks ``(R, M)`` that have survivors, and their costs; `n` is stored without a copy."""
+        self.note(n, survivors)
         if _charge(n, survivors, self._whole.known, self._whole.table, self.worst, self.worst_delta):
             return
         if ((survivors == n) | (survivors == 0)).all():
             cost = self._whole.by_size(survivors)
         else:
-            each = [*map(self._cost, n.ravel().tolist(), survivors.ravel().tolist())]
+            each = [*map(self.cost, n.ravel().tolist(), survivors.ravel().tolist())]
             cost = np.array(each).T.reshape(2, *n.shape)
         dearest = cost.max(2)
         np.maximum(self.worst, dearest[0], out=self.worst)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Privatizer, SecureFunction, World, set_rows
+from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Privatizer, SecureFunction, World
 from hushbandits.core.guarantee import IDEALISED, ONCE, ONE_USER, SIMULATED, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
@@ -132,10 +132,11 @@ class Mechanism(Privatizer):
         return {k: f for k, f in fields.items() if k != "users"}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        set_rows(self, rows, rngs=Draws(rng))
         if rows is not None:
+            self.rngs[rows] = Draws(rng)
             self.ledger.reset(rows)
             return
+        self.rngs = Draws(rng)
         self._numbers, self._noises = Kinds(self.numbered, np.int64), Noises(self.noise_of)
         protected = math.isfinite(self._calibrated(env)[0].epsilon)
         self.ledger = Ledger(self.price if protected else _unprotected, self._details, len(rng))

@@ -13,12 +13,14 @@ from hushbandits.core.random.quantiles import TABLE, WORTH, tabled
 from hushbandits.core.random.rewards import LAWS, Law, RepeatingMeans, Smooth, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Streams
 from hushbandits.core.utils import Array, Params, Registry, Spec, count, flag, jit, nearest, real
+from hushbandits.core.utils.jit import lean
 from hushbandits.core.utils.validate import affordable, integer, reals, shown
 
 _LAW = Registry(
     "reward law", "a Law class", lambda cls: issubclass(cls, Law), {name: Spec(law) for name, law in LAWS.items()}
 )
 _FEW = 64  # arms that are sorted by insertion
+_NO_ORDER, _NO_MEANS = np.empty((0, 0), np.int64), np.empty(0)
 
 
 def make_law(rewards: str | Law | type[Law] | Mapping[str, Params], name: str = "rewards") -> Law:
@@ -84,8 +86,8 @@ def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng:
     """Return ``(R, K)`` arm locations, drawn or given, for every run; shuffled within runs if `permute` is true."""
     cursors, locations = rng.cursors(part=INSTANCE), np.empty((len(rng), n_arms))
     many = permute and n_arms > _FEW
-    order = rng.uniforms(0, (2, n_arms), INSTANCE)[:, 1].argsort(1) if many else np.empty((0, n_arms), np.int64)
-    given, low, high = (np.empty(0), means.low, means.high) if isinstance(means, UniformMeans) else (means, 0.0, 0.0)
+    order = rng.uniforms(0, (2, n_arms), INSTANCE)[:, 1].argsort(1) if many else _NO_ORDER
+    given, low, high = (_NO_MEANS, means.low, means.high) if isinstance(means, UniformMeans) else (means, 0.0, 0.0)
     _place(cursors, order, given, low, high - low, permute, locations)
     return locations
 
@@ -111,6 +113,36 @@ def _place(cursors, orders, given, low, span, permute, out):  # type: ignore[no-
                 order[at] = k
         for k in range(arms):
             out[r, k] = given[order[k]] if given.size else low + span * u[order[k]]
+
+
+@lean
+def _put(rows, location, mean, gap, locations, means, gaps):  # type: ignore[no-untyped-def]
+    """Write `location`, `mean` and `gap` of the arms of the runs `rows` to those of all runs."""
+    for i in range(rows.size):
+        for k in range(mean.shape[1]):
+            at = rows[i], k
+            locations[at], means[at], gaps[at] = location[i, k], mean[i, k], gap[i, k]
+
+
+@lean
+def _measure(means, gaps):  # type: ignore[no-untyped-def]
+    """Write the distance of each mean from the largest of its row to `gaps`."""
+    for r in range(means.shape[0]):
+        best = means[r, 0]
+        for k in range(means.shape[1]):
+            best = max(best, means[r, k])
+        for k in range(means.shape[1]):
+            gaps[r, k] = best - means[r, k]
+
+
+@lean
+def _pick(arm, locations, gaps, found):  # type: ignore[no-untyped-def]
+    """Write location and gap of each pulled arm, ``(n, R, A)``, to `found`, ``(2, n, R, A)``."""
+    for i in range(arm.shape[0]):
+        for r in range(arm.shape[1]):
+            for a in range(arm.shape[2]):
+                k = arm[i, r, a]
+                found[0, i, r, a], found[1, i, r, a] = locations[r, k], gaps[r, k]
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
@@ -250,8 +282,7 @@ class Arms:
         if rows is None:
             self._still, self._runs = fresh, np.arange(len(rng))[:, None]
         else:
-            for value, new in zip(self._still, fresh, strict=True):
-                value[rows] = new
+            _put(rows, *fresh, *self._still)
         self.locations = self._still.location
         self.tables = tabled(self.law, self.locations) if self._looked_up else None
 
@@ -261,7 +292,9 @@ class Arms:
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)
-        return Standing(location, mean, np.maximum.reduce(mean, -1, keepdims=True) - mean)
+        gap = np.empty(mean.shape)
+        _measure(mean.reshape(-1, self.n_arms), gap.reshape(-1, self.n_arms))
+        return Standing(location, mean, gap)
 
     def move(self, start: Array, t: Array) -> Array:
         """Return the locations, ``(…, K)``, of arms that start at `start` and move for `t` rounds."""
@@ -311,10 +344,14 @@ class Arms:
         Parameters
         ----------
         arm : (R, A) int array
+            Or of n rounds, ``(n, R, A)``, if the arms stand still.
         t : int, or (R,) or (R, A) int array
         """
         if not self.moving:
-            return self.locations[self._runs, arm], self._still.gap[self._runs, arm]
+            found = np.empty((2, math.prod(arm.shape[:-2]), *arm.shape[-2:]))
+            _pick(arm.reshape(found.shape[1:]), self.locations, self._still.gap, found)
+            location, gap = found.reshape(2, *arm.shape)
+            return location, gap
         location, _, gap = self.look(t)
         if np.ndim(t) < 2:
             return location[self._runs, arm], gap[self._runs, arm]

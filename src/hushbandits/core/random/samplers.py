@@ -149,6 +149,12 @@ def gamma(cursors, r, shape):
             return boost * d * v
 
 
+@inlined
+def _geometric(cursors, r, scale):
+    """Return a sample of NB(1, p) by inversion, given `scale` = ln(1 − p)."""
+    return int(math.log1p(-uniform(cursors, r)) / scale)
+
+
 @lean
 def negative_binomial(cursors, r, shape, p):
     """Return a sample of NB(shape, p), the number of failures before `shape` successes.
@@ -158,7 +164,7 @@ def negative_binomial(cursors, r, shape, p):
     Of shape 1 it is geometric, and drawn by inversion.
     """
     if shape == 1.0:
-        return int(math.log1p(-uniform(cursors, r)) / math.log1p(-p))
+        return _geometric(cursors, r, math.log1p(-p))
     return poisson(cursors, r, gamma(cursors, r, shape) * (1.0 - p) / p)
 
 
@@ -171,16 +177,18 @@ def binomials(cursors, n, p, out):
 
 
 @inlined
-def difference(cursors, r, a, p):
-    """Return the difference of two samples of NB(a, p), or of Poisson(a) if p is NaN; 0 if a is 0."""
+def difference(cursors, r, a, p, scale):
+    """Return the difference of two samples of NB(a, p), or of Poisson(a) if p is NaN; 0 if a is 0.
+
+    `scale` is ln(1 − p).
+    """
     if a <= 0.0:
         return 0
     if math.isnan(p):
         return poisson(cursors, r, a) - poisson(cursors, r, a)
-    if a == 1.0:  # the usual case: both by inversion, with one logarithm of 1 − p
-        scale = math.log1p(-p)
-        first = int(math.log1p(-uniform(cursors, r)) / scale)
-        return first - int(math.log1p(-uniform(cursors, r)) / scale)
+    if a == 1.0:  # the usual case
+        first = _geometric(cursors, r, scale)
+        return first - _geometric(cursors, r, scale)
     first = negative_binomial(cursors, r, a, p)
     return first - negative_binomial(cursors, r, a, p)
 
@@ -190,4 +198,4 @@ def differences(cursors, a, p, out):
     """Write differences of two samples of NB(a, p), or of Poisson(a) where p is NaN, to `out`, ``(R, C)``."""
     for r in range(a.shape[0]):
         for c in range(a.shape[1]):
-            out[r, c] = difference(cursors, r, a[r, c], p[r, c])
+            out[r, c] = difference(cursors, r, a[r, c], p[r, c], math.log1p(-p[r, c]))

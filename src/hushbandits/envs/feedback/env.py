@@ -27,8 +27,8 @@ from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
 from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import affordable, choice, count
-from hushbandits.core.utils.jit import jit
-from hushbandits.core.validation import checked_message
+from hushbandits.core.utils.jit import jit, lean
+from hushbandits.core.validation import checked_message, inside
 from hushbandits.envs.feedback.one_pass import OnePass
 from hushbandits.envs.feedback.payload import Blocks
 from hushbandits.envs.feedback.pooled_users import Pooled, Rounded
@@ -190,8 +190,8 @@ class Feedback(Env):
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
-        if n.min() < 1 and (bad := (n < 1) & (self.served < self.horizon)).any():  # without users: ignored
-            r, m = np.argwhere(bad)[0]
+        if not inside(n.reshape(-1), 1, LONGEST) and (bad := (n < 1) & (self.served < self.horizon)).any():
+            r, m = np.argwhere(bad)[0]  # a server without users left is ignored
             raise ValueError(f"action's n={n[r, m]} of server {m} in run {r} must be at least 1 user")
         return arm, n
 
@@ -278,12 +278,12 @@ class Feedback(Env):
 
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret``, ``users``, ``bits`` and ``bits_per_user``, each ``(R,)``."""
-        return self._metrics_of(slice(None))
+        return self._metrics_of(np.arange(len(self.served)))
 
-    def _metrics_of(self, rows: Array | slice) -> dict[str, Array]:
-        users, bits = self.served[rows].sum(1), self._bits[rows].sum(1)
-        each = bits / np.maximum(users, 1)
-        return {"regret": self._regret[rows].sum(1), "users": users, "bits": bits, "bits_per_user": each}
+    def _metrics_of(self, rows: Array) -> dict[str, Array]:
+        (users, bits), each = np.zeros((2, len(rows)), np.int64), np.empty(len(rows))
+        _total(rows, self.served, self._bits, users, bits, each)
+        return {"regret": np.add.reduce(self._regret[rows], 1), "users": users, "bits": bits, "bits_per_user": each}
 
 
 @jit
@@ -295,6 +295,16 @@ def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ign
         regret[r] = 0.0
         t[r] = 0
         live[r] = True
+
+
+@lean
+def _total(rows, served, sent, users, bits, each):  # type: ignore[no-untyped-def]
+    """Add up users and bits over the servers of the runs `rows`, and write bits per user to `each`."""
+    for i in range(rows.size):
+        for m in range(served.shape[1]):
+            users[i] += served[rows[i], m]
+            bits[i] += sent[rows[i], m]
+        each[i] = bits[i] / max(users[i], 1)
 
 
 @jit

@@ -1,5 +1,6 @@
 """Blocks that a mechanism and an ideal secure sum handle in one compiled pass, without messages between the two."""
 
+import math
 from typing import Protocol, Self
 
 import numpy as np
@@ -52,9 +53,11 @@ class OnePass:
         """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
         half, numbers = halved(self._mechanism.noise_of(n)), self._mechanism.numbered(n)
         if half is None or self._mechanism.odd or max(numbers) > _EXACT:
-            return (0.0,) * 8
+            return (0.0,) * 11
         p = np.nan if half.p is None else half.p
-        return 1.0, joined(n, half.share), p, *numbers, self._secure.fewest(n, self._env)
+        scale = math.log1p(-p) if p < 1.0 else -math.inf
+        fewest, cost = self._secure.fewest(n, self._env), self._mechanism.ledger.cost(n)
+        return 1.0, joined(n, half.share), p, scale, *numbers, fewest, *cost
 
     @classmethod
     def of(cls, env: World) -> Self | None:
@@ -79,39 +82,42 @@ class OnePass:
         bits : (R, M) int
             What was sent so far; the blocks' bits are added.
         """
-        mechanism, kinds = self._mechanism, self._kinds
+        kinds, ledger = self._kinds, self._mechanism.ledger
+        spent = ledger.worst, ledger.worst_delta
         left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
-        coins = mechanism.rngs.cursors
-        while new := _play(n, location, cursors, coins, kinds.known, kinds.table, bits, left, total, arrived):
+        coins = self._mechanism.rngs.cursors
+        while new := _play(n, location, cursors, coins, kinds.known, kinds.table, bits, *spent, left, total, arrived):
             if new < 0:
                 return None
             kinds.add(new)
-        mechanism.ledger.use(n, left)
+        ledger.note(n, left)
         return BlockInbox(total, left, arrived)
 
 
 @lean
-def _play(n, location, cursors, coins, known, table, bits, left, total, arrived):  # type: ignore[no-untyped-def]
+def _play(n, location, cursors, coins, known, table, bits, worst, worst_delta, left, total, arrived):  # type: ignore[no-untyped-def]
     """Write each block's users, decoded sum and whether it was opened to `left`, `total` and `arrived`; return 0.
 
     If a block's size is unknown, nothing happens and the size is returned; −1 if a block needs messages.
     """
-    for size in n.flat:
-        at = place(known, size)
-        if size > 0 and (known[at] < 0 or table[at, 0] == 0.0):
-            return size if known[at] < 0 else -1
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
-            size = n[r, m]
+            size, left[r, m] = n[r, m], place(known, n[r, m])  # looked up before anything is drawn
+            if size > 0 and (known[left[r, m]] < 0 or table[left[r, m], 0] == 0.0):
+                return size if known[left[r, m]] < 0 else -1
+    for r in range(n.shape[0]):
+        for m in range(n.shape[1]):
+            size, row = n[r, m], table[left[r, m]]
             left[r, m], total[r, m], arrived[r, m] = 0, 0.0, False
             if size > 0:
-                row = table[place(known, size)]
-                g, tau, modulus = int(row[3]), int(row[4]), int(row[5])
+                g, tau, modulus = int(row[4]), int(row[5]), int(row[6])
                 y = binomial(cursors[r], m, size, location[r, m]) * g
                 cursors[r, m, PLACE] = np.uint64(0)
-                y = (y + difference(coins, r, row[1], row[2])) % modulus
-                if size >= row[7]:
+                y += difference(coins, r, row[1], row[2], row[3])
+                y = y if 0 <= y < modulus else y % modulus  # a division takes longer than the comparisons
+                if size >= row[8]:
                     under = modulus if y > size * g + tau else 0
                     left[r, m], total[r, m], arrived[r, m] = size, (y - under) / g, True
-                    bits[r, m] += size * int(row[6])
+                    bits[r, m] += size * int(row[7])
+                    worst[r], worst_delta[r] = max(worst[r], row[9]), max(worst_delta[r], row[10])
     return 0

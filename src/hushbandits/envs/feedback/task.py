@@ -60,8 +60,8 @@ class FeedbackTask(BlockPicture):
 
     def _mask(self, width: int, always: tuple[int, ...]) -> Array:
         """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
-        mask = np.ones((*self._seats.shape, width), bool)
-        _forbid(self.observations, self.layout["acts"].start, always, mask)
+        mask = np.empty((*self._seats.shape, width), bool)
+        _allow(self.observations, self.layout["acts"].start, always, mask)
         return mask
 
     def _start(self, rows: slice | Array) -> None:
@@ -72,7 +72,7 @@ class FeedbackTask(BlockPicture):
 
     def arms(self, action: Array) -> tuple[Array, Array]:
         """Return the arm and the number of users of each server's block."""
-        self.arm, n = np.empty((2, *self._seats.shape), np.int64)
+        self.arm, n = np.empty(self._seats.shape, np.int64), np.empty(self._seats.shape, np.int64)
         _read(action, self.arm, n)
         return self.arm, n
 
@@ -122,14 +122,13 @@ def _divide(action, j, pair):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _forbid(obs, acts, always, mask):  # type: ignore[no-untyped-def]
-    """Leave only the choices `always` in the `mask` of servers that do not act."""
+def _allow(obs, acts, always, mask):  # type: ignore[no-untyped-def]
+    """Write to `mask` the valid choices: all of them, or only those in `always` for servers that do not act."""
     for r in range(obs.shape[0]):
         for m in range(obs.shape[1]):
-            if obs[r, m, acts] == 0:
-                mask[r, m] = False
-                for c in always:
-                    mask[r, m, c] = True
+            mask[r, m] = obs[r, m, acts] != 0
+            for c in always:
+                mask[r, m, c] = True
 
 
 @jit

@@ -261,7 +261,7 @@ class BlockInbox(Inbox):
 
     def __init__(self, total: Array, n: Array, arrived: Array, individuals: Callable[[], Array] | None = None):
         self._slots, self._arrived = {"reward": total, "n": n}, arrived
-        for array in (*self._slots.values(), self._arrived):
+        for array in (total, n, arrived):
             array.setflags(write=False)
         self._individuals = individuals
 
