@@ -11,12 +11,16 @@ three short ids at twice the number of arms and agents.
 ``python -m benchmarks learning FOLDER ppo [ID ...]`` (needs the extra sb3; about 20 minutes) does so for PPO in the
 short ids, and prints the scores of trained policies, of the rule where training starts, and of the other agents; also
 in the hard ids of the setting, where it plays the policies of the short id.
+
+``python -m benchmarks learning FOLDER horizon [ID ...]`` (needs the extra sb3; about half an hour) trains PPO from
+random weights in the short ids, for each policy, use of the horizon and discount, and prints the scores.
 """
 
 import json
 import subprocess
 import sys
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +29,7 @@ import numpy as np
 from scipy.stats import t
 
 import hushbandits as hb
+from hushbandits.adapters.learners import HORIZONS
 from hushbandits.baselines.sb3_choices import SCALE
 from hushbandits.baselines.sb3_choices import rule as weights
 
@@ -74,9 +79,9 @@ STUDY = {
 }  # fmt: skip
 
 
-def _ppo(algo, steps, runs, n_steps, rate, gamma):
-    hyper = {"gamma": gamma, "ent_coef": 0.0, "learning_rate": rate, "n_steps": n_steps}
-    settings = [f"algo.{key}={value}" for key, value in {"policy": "equivariant", "net_arch": "[]", **hyper}.items()]
+def _ppo(algo, steps, runs, n_steps, rate, gamma, policy="equivariant", arch="[]", **more):
+    hyper = {"gamma": gamma, "ent_coef": 0.0, "learning_rate": rate, "n_steps": n_steps, **more}
+    settings = [f"algo.{key}={value}" for key, value in {"policy": policy, "net_arch": arch, **hyper}.items()]
     sizes = ("--steps", str(steps), "--runs", str(runs))
     return ("--algo", algo, *sizes, *(word for setting in settings for word in ("--set", setting)))
 
@@ -88,6 +93,13 @@ PPO = {
     "DistDP-Train-v0": _ppo("ppo", 200_000, 256, 16, 0.001, 1.0),
 }
 
+#: Trainings from random weights, and the uses of the horizon and discounts with which each is done.
+RANDOM = {
+    "CoopNetwork-Train-v0": ("ppo", 400_000, 64, 50, 0.003),
+    "DPMASE-Train-v0": ("maskable-ppo", 400_000, 64, 50, 0.003),
+    "DistDP-Train-v0": ("ppo", 200_000, 128, 16, 0.003),
+}
+CELLS = tuple(product(HORIZONS, (0.99, 1.0)))
 
 #: Built-in policies: their training id, their score, and the rule beside them.
 SHIPPED = {
@@ -134,13 +146,18 @@ def said(values):
     return f"{values.mean():.3g} ± {1.96 * values.std(ddof=1) / len(values) ** 0.5:.2g}"
 
 
+def over_seeds(found):
+    """Return the mean over training seeds, of which `found` has the runs, and the half-width of its 95 % interval."""
+    means = np.array([values.mean() for values in found])
+    half = t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5
+    return f"{means.mean():.3g} ± {half:.2g}"
+
+
 def row(id, folders, metric, runs, env, others):
     """Return a line of a table: each training seed, the mean of the five with its interval, and the others."""
     found = [scores(id, f"sb3:{folder}", metric, runs, env) for folder in folders]
-    means = np.array([values.mean() for values in found])
-    half = t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5
     cells = [id, *(f"{name}={value}" for name, value in env.items()), metric, " ".join(map(said, found))]
-    cells += [f"{means.mean():.3g} ± {half:.2g}", *(f"{o} {said(scores(id, o, metric, runs, env))}" for o in others)]
+    cells += [over_seeds(found), *(f"{o} {said(scores(id, o, metric, runs, env))}" for o in others)]
     return f"| {' | '.join(cells)} |"
 
 
@@ -182,6 +199,22 @@ def gradients(folder, *ids):
                 print(row(there, folders, metric, 1_000, env, others), flush=True)
 
 
+def horizons(folder, *ids):
+    """Print the scores of PPO from random weights with each use of the horizon and each discount."""
+    print(
+        f"| id | policy | score | {' | '.join(f'{horizon}, γ = {gamma:g}' for horizon, gamma in CELLS)} |", flush=True
+    )
+    for id, policy in product(ids or RANDOM, ("equivariant", "mlp")):
+        found = {metric: [] for metric in STUDY[id].metrics}
+        for horizon, gamma in CELLS:
+            how = _ppo(*RANDOM[id], gamma, policy, "[32]", horizon=horizon)
+            folders = [trained(id, seed, folder / f"{policy}-{horizon}-{gamma:g}", how) for seed in SEEDS]
+            for metric, cells in found.items():
+                cells.append(over_seeds([scores(id, f"sb3:{out}", metric, 1_000, {}) for out in folders]))
+        for metric, cells in found.items():
+            print(f"| `{id}` | {policy} | {metric} | {' | '.join(cells)} |", flush=True)
+
+
 def shipped():
     """Print the table of built-in policies: as they are, deterministic, and with messages sent after the reward."""
 
@@ -206,8 +239,8 @@ def main(folder=None, *ids):
     if folder is None:
         shipped()
         return
-    if ids[:1] == ("ppo",):
-        gradients(Path(folder), *ids[1:])
+    if ids[:1] in (("ppo",), ("horizon",)):
+        (gradients if ids[0] == "ppo" else horizons)(Path(folder) / ids[0], *ids[1:])
         return
     folder, ids = Path(folder), ids or tuple(STUDY)
     if strange := [id for id in ids if id not in STUDY]:

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 import torch
 from chance import LEVEL
-from policies import HOMES, HYPER, shaken, trained
+from policies import HOMES, HYPER, contents, shaken, trained
 from scipy.stats import chisquare
 from stable_baselines3.common.vec_env import VecMonitor
 
 import hushbandits as hb
+from hushbandits.adapters.learners import HORIZONS
 from hushbandits.adapters.make import make_sb3
 from hushbandits.baselines.learned import Network, read
 from hushbandits.baselines.sb3 import Trained, of_model
+from hushbandits.baselines.sb3_choices import CHOICES as FEATURES
 from hushbandits.baselines.sb3_choices import SCALE, rule
 from hushbandits.core import Streams
 from hushbandits.core.random.streams import spawn_seeds
@@ -119,6 +121,31 @@ def test_a_linear_score_starts_at_the_rule(case):
     hyper = {"policy": "equivariant", "net_arch": [], "n_steps": 4}
     policy = of_model(build(CASES[case], Described(make_sb3(id, 2, **env)), hyper, 0))
     np.testing.assert_allclose(policy.weights["head.weight"], SCALE * rule(case)[None], rtol=1e-6)
+
+
+def test_a_learner_bootstraps_from_the_choices_at_a_horizon_that_truncates():
+    id, env = HOMES["network"]
+    for horizon in HORIZONS:
+        venv = Described(make_sb3(id, 2, **env), horizon)
+        venv.reset()
+        for _ in range(env["horizon"]):
+            *_, infos = venv.step(np.zeros(venv.num_envs, int))
+        assert {info["TimeLimit.truncated"] for info in infos} == {horizon == "truncates"}
+        if horizon == "truncates":
+            last = np.stack([info["terminal_observation"] for info in infos])
+            assert last.shape[1:] == venv.observation_space.shape
+            assert not last[..., FEATURES["network"].index("late_spread")].any()  # no time is left
+
+
+@pytest.mark.parametrize(("policy", "usual"), [("mlp", "truncates"), ("equivariant", "ends")])
+def test_the_horizon_matters_in_training(tmp_path, policy, usual):
+    hyper = {**HYPER["ppo"], "policy": policy}
+    found = {
+        horizon: contents(trained(tmp_path / str(horizon), env={"horizon": 4}, hyper={**hyper, **given}))["weights.npz"]
+        for horizon, given in ((None, {}), *((horizon, {"horizon": horizon}) for horizon in HORIZONS))
+    }
+    assert found["truncates"] != found["ends"]
+    assert found[None] == found[usual]
 
 
 def test_a_model_in_memory_without_its_env_is_refused(tmp_path):

@@ -15,6 +15,8 @@ Info = dict[str, Any]
 
 #: Rounds of an exploration episode, where none are asked for: about twice what DP-MASE needs at ε = 0.1.
 HORIZON = 100_000
+#: What the horizon does to an episode: a learner adds the value of the last observation, or adds nothing.
+HORIZONS = ("truncates", "ends")
 #: What the shipped tasks can be asked for; ``None``: as it is by default.
 _TASKS = (
     "action_format", "agent_id", "squash_unbounded", "observe_messages", "cost_coefficients", "reward_source",

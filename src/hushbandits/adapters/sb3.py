@@ -26,9 +26,9 @@ class RowsVecEnv(VecEnv):
     """A ``VecEnv`` of R·M sub-envs: sub-env ``r·M + m`` is agent m of run r.
 
     An episode that ends starts the run's next one in the same step; the infos of its agents then hold
-    ``terminal_observation``, ``TimeLimit.truncated`` (the horizon came first: a learner bootstraps there) and the
-    run's ``metrics``, said to each of its agents.  After ``seed(s)`` the next `reset` plays the runs that
-    ``make_batched(id, runs).reset(s)`` plays; without one, the stream of episodes goes on.
+    ``terminal_observation``, ``TimeLimit.truncated`` (the horizon came first: a learner bootstraps there, unless
+    `truncates` is false) and the run's ``metrics``, said to each of its agents.  After ``seed(s)`` the next `reset`
+    plays the runs that ``make_batched(id, runs).reset(s)`` plays; without one, the stream of episodes goes on.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ class RowsVecEnv(VecEnv):
     """
 
     spec = None
+    #: Whether the horizon truncates an episode, so that a learner bootstraps there; else it ends the episode.
+    truncates = True
 
     def __init__(self, rows: Rows, render_mode: str | None = None):
         task = rows.task
@@ -87,7 +89,7 @@ class RowsVecEnv(VecEnv):
                 for m in range(many):
                     infos[r * many + m] |= {
                         "terminal_observation": observation[r, m].copy(),
-                        "TimeLimit.truncated": not turn.solved[r],
+                        "TimeLimit.truncated": self.truncates and not turn.solved[r],
                         "metrics": of_run(metrics, int(r)),
                     }
             observation = rows.reset(rows=over)

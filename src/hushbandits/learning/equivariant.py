@@ -18,9 +18,10 @@ from stable_baselines3.common.torch_layers import create_mlp
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
+from hushbandits.adapters.learners import HORIZONS
 from hushbandits.adapters.sb3 import RowsVecEnv
 from hushbandits.baselines.sb3_choices import CHOICES, OWN, SCALE, described, described_as, rule
-from hushbandits.core import Array
+from hushbandits.core import Array, choice
 
 #: Logarithms of the standard deviations with which scores and numbers are drawn at first.
 _LOG_STD = (-3.0, -1.6)
@@ -31,13 +32,21 @@ class Described(VecEnvWrapper):
 
     Random features are drawn again in each step, from the seed given to `seed`.
 
+    Parameters
+    ----------
+    venv : RowsVecEnv
+    horizon : str
+        ``"ends"``: the horizon ends an episode, and what would come later is worth nothing; ``"truncates"``: a learner
+        adds the value of the last observation.
+
     Raises
     ------
     ValueError
-        An action consists of more than one choice.
+        An action consists of more than one choice, or an invalid `horizon`.
     """
 
-    def __init__(self, venv: RowsVecEnv):
+    def __init__(self, venv: RowsVecEnv, horizon: str = "ends"):
+        venv.truncates = choice("horizon", horizon, HORIZONS) == "truncates"
         self._task = venv.rows.task
         own, space = described_as(self._task), venv.action_space
         if own not in CHOICES or not isinstance(space, spaces.Discrete | spaces.Box):
@@ -56,10 +65,12 @@ class Described(VecEnvWrapper):
         return self._described(self.venv.reset())
 
     def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, object]]]:
-        """Play a step; return features of choices in place of observations.  The horizon ends an episode."""
+        """Play a step; return features of choices in place of observations, also in the infos of truncated episodes."""
         seen, reward, over, infos = self.venv.step_wait()
-        for info in infos:
-            info.pop("TimeLimit.truncated", None)
+        if cut := [info for info in infos if info.get("TimeLimit.truncated")]:
+            last = self._described(np.stack([info["terminal_observation"] for info in cut]))
+            for info, features in zip(cut, last, strict=True):
+                info["terminal_observation"] = features
         return self._described(seen), reward, over, infos
 
     def _described(self, seen: Array) -> Array:

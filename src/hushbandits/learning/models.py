@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hushbandits.adapters.learners import HORIZONS
 from hushbandits.baselines.sb3 import weights_of
 from hushbandits.baselines.sb3_choices import described_as
 from hushbandits.core import Array, Params, choice, integer, shown
@@ -94,10 +95,15 @@ class Gradient:
     def __init__(self, algo: str, venv: RowsVecEnv, hyper: Params, seed: int, logs: Logger | None = None):
         self._seed, self._logs = seed, logs
         self.by_choice = hyper.get("policy") == "equivariant"
+        usual = "ends" if self.by_choice else "truncates"
+        horizon = choice("algo.horizon", hyper.get("horizon", usual), HORIZONS)
+        hyper = {name: value for name, value in hyper.items() if name != "horizon"}
         if self.by_choice:
             from hushbandits.learning.equivariant import Described
 
-            venv = Described(venv)
+            venv = Described(venv, horizon)
+        else:
+            venv.truncates = horizon == "truncates"
         if logs is not None:
             from stable_baselines3.common.vec_env import VecMonitor
 
