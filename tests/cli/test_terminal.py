@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hushbandits.bench.report import figures
+from hushbandits.bench.runner.files import replacing
 from hushbandits.cli import main as cli
-from hushbandits.core.utils.files import replacing
 
 CODE = "import sys; from hushbandits.cli.main import main; sys.exit(main(sys.argv[1:]))"
 SPEC = """

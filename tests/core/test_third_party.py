@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hushbandits.bench.report.terminal import printable
-from hushbandits.core.utils.files import replacing
+from hushbandits.bench.runner.files import replacing
 
 WRITER = """
 import sys
 from pathlib import Path
-from hushbandits.core.utils.files import replacing
+from hushbandits.bench.runner.files import replacing
 with replacing(Path(sys.argv[1]) / "page") as out:
     out.write("half")
     print("begun", flush=True)

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from refusals import rows
 
 import hushbandits as hb
-from hushbandits.core.utils.validate import confidence_level, share_or_count
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import (
     Plan,
     central_pure,
+    confidence_level,
     distributed_concentrated,
     distributed_pure,
     distributed_renyi,
     local_pure,
+    share_or_count,
 )
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
 

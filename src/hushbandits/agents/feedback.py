@@ -13,8 +13,8 @@ import numpy as np
 from hushbandits.best_arm.successive import batch_radius, eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
 from hushbandits.core.utils import divisor, flag, real
-from hushbandits.core.utils.validate import confidence_level
 from hushbandits.core.wrapper import Privatizer
+from hushbandits.privacy.plans import confidence_level
 
 
 class Calibrated(Team):

@@ -14,6 +14,7 @@ from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.estimate import Estimate
+from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.run import Failure
 from hushbandits.bench.runner.store import Store
@@ -22,7 +23,6 @@ from hushbandits.bench.spec.claim import ORIGINS, Origin
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.bench.stats.verdicts import VERDICTS, Verdict, counted, judge, sentence, tally, together
 from hushbandits.core.utils import nearest
-from hushbandits.core.utils.files import replacing
 
 #: A paper's section of the page, and a row of its tables.
 _MARK = re.compile(r"<!-- (\w+) (full|quick) -->\n(.*?)\n<!-- end -->", re.S)

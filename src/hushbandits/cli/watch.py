@@ -14,11 +14,11 @@ from tyro.conf import Positional, arg
 from hushbandits.adapters import render
 from hushbandits.adapters.render import moments, watched
 from hushbandits.bench.evaluate import planned
+from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Game, Players, by_owner, make_console
 from hushbandits.core import integer, real, shown
 from hushbandits.core.task import RLTask
-from hushbandits.core.utils.files import replacing
 
 _MOST = 300  # frames
 _STILL = 2  # seconds that the last frame stays

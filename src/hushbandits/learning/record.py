@@ -13,10 +13,10 @@ from gymnasium import spaces
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import CARD, WEIGHTS, Learned, Network, heads_of, read
 from hushbandits.bench.runner.errors import StoreError
+from hushbandits.bench.runner.files import PART, replacing
 from hushbandits.core import Array, Params, RLTask, Streams, shown, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
 from hushbandits.core.rollout import rollout
-from hushbandits.core.utils.files import PART, replacing
 from hushbandits.registry import make_team
 
 #: Content of ``card.json``: how to play the policy (`hushbandits.baselines.learned.learned`), and its ``training``.

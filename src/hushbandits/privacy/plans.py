@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from hushbandits.core import Array, integer, jit
+from hushbandits.core import Array, divisor, integer, jit, real
 from hushbandits.privacy.divergence import binomial_profile, delta_at, epsilon_at, law_profile, until
 from hushbandits.privacy.noise import NoiseLaw, Profile, tail_quantile
 from hushbandits.privacy.samplers import DiscreteGaussian, DiscreteLaplace, PolyaDifference, Skellam
@@ -123,6 +123,23 @@ def _on_top(noise: Profile, epsilon: float, far: float, end: float, x: Array) ->
     x = np.minimum(x, min(end, 700.0))
     delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
     return np.minimum(delta + (1 + np.exp(x)) * far, 1.0)
+
+
+def confidence_level(confidence: object, horizon: int) -> float:
+    """Return `confidence` as a float in (0, 1), or ``1/max(horizon, 2)`` for ``"1/T"``.
+
+    Any other value raises ``ValueError``.
+    """
+    if isinstance(confidence, str) and confidence == "1/T":
+        return 1.0 / max(horizon, 2)
+    if isinstance(confidence, str):
+        raise ValueError(f'confidence={confidence!r} must lie in (0, 1) or be "1/T"')
+    return divisor("confidence", confidence, 1)
+
+
+def share_or_count(name: str, value: object) -> float:
+    """Return `value` if it is a share (a float in (0, 1]) or a count (an int ≥ 1), else raise ``ValueError``."""
+    return real(name, value, 0, 1, closed="high") if isinstance(value, float) else integer(name, value, 1)
 
 
 def ceiling(x: float) -> int:

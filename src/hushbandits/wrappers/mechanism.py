@@ -16,13 +16,12 @@ from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Priva
 from hushbandits.core.guarantee import IDEALISED, ONCE, ONE_USER, SIMULATED, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
-from hushbandits.core.utils.validate import confidence_level, share_or_count
 from hushbandits.core.wrapper import HOOKS, Wrapper
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
 from hushbandits.privacy.noise import NoiseLaw, Profile
-from hushbandits.privacy.plans import Plan, Release
+from hushbandits.privacy.plans import Plan, Release, confidence_level, share_or_count
 from hushbandits.privacy.samplers import Exact
 
 #: Ends what a promise against the server alone assumes of the users.

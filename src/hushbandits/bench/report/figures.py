@@ -18,10 +18,10 @@ from matplotlib.text import Text
 from hushbandits.bench.report.axes import MUTED, Panel, draw, finish, panels, short, style, wrapped
 from hushbandits.bench.report.ours import MAKER
 from hushbandits.bench.runner.configuration import Configuration
+from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import Params
-from hushbandits.core.utils.files import replacing
 
 #: Formats of a file with their metadata: the program, and no date, so that equal numbers give equal bytes.
 FORMATS: dict[str, Params] = {

@@ -12,6 +12,7 @@ from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures
 from hushbandits.bench.report.tables import Value
 from hushbandits.bench.runner.configuration import Configuration, configurations, noted
+from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import bounds
 from hushbandits.bench.spec.claim import ORIGINS
@@ -21,7 +22,6 @@ from hushbandits.bench.stats.intervals import RAREST
 from hushbandits.bench.stats.pairs import comparisons
 from hushbandits.bench.stats.verdicts import ALPHA, judge, sentence, tally, together
 from hushbandits.core.random.seed_text import plain
-from hushbandits.core.utils.files import replacing
 from hushbandits.guarantee_table import HEADS
 
 _MOST = 400  # cells per table

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 from hushbandits.bench.runner.errors import StoreError, unwritable
+from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.rows import Cells, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
 from hushbandits.core import Params, shown
 from hushbandits.core.metric import Metric
 from hushbandits.core.random.seed_text import canonical, plain
-from hushbandits.core.utils.files import replacing
 
 DECLARATION = "experiment.json"
 _FORMAT = 1

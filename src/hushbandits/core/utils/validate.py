@@ -134,18 +134,6 @@ def divisor(name: str, value: object, high: float = math.inf, *, closed: str = "
     return number
 
 
-def confidence_level(confidence: object, horizon: int) -> float:
-    """Return `confidence` as a float in (0, 1), or ``1/max(horizon, 2)`` for ``"1/T"``.
-
-    Any other value raises ``ValueError``.
-    """
-    if isinstance(confidence, str) and confidence == "1/T":
-        return 1.0 / max(horizon, 2)
-    if isinstance(confidence, str):
-        raise ValueError(f'confidence={confidence!r} must lie in (0, 1) or be "1/T"')
-    return divisor("confidence", confidence, 1)
-
-
 def _float(value: object) -> float:
     """Return `value` as a float; NaN if it is no number or too large."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
@@ -199,11 +187,6 @@ def count(name: str, value: object, low: int, high: int = MOST) -> int:
     ValueError: n_agents=1000000000000 must be an integer in 1..2147483648
     """
     return integer(name, value, low, high)
-
-
-def share_or_count(name: str, value: object) -> float:
-    """Return `value` if it is a share (a float in (0, 1]) or a count (an int ≥ 1), else raise ``ValueError``."""
-    return real(name, value, 0, 1, closed="high") if isinstance(value, float) else integer(name, value, 1)
 
 
 def reals(name: str, values: object) -> Array:
