@@ -68,8 +68,8 @@ class Spec:
         """Import and return the class or function."""
         if not isinstance(self.entry, str):
             return self.entry
-        if self.source:
-            return imported(f"plug-in {self.source}", self.entry)
+        if self.source or not self.entry.startswith(f"{_PACKAGE}."):
+            return imported(f"plug-in {self.source}" if self.source else "a registered entry", self.entry)
         loaded: Callable[..., object] = pkgutil.resolve_name(self.entry)
         return loaded
 
@@ -263,7 +263,8 @@ class Registry(Mapping[str, Spec]):
         if isinstance(given, str) and (given in self.entries or given in self._all()):
             return self.entries[given]  # a registered name may hold a colon, as PettingZoo's may
         if isinstance(given, str) and ":" not in given:
-            raise ValueError(f"no {self.kind} is named {shown(given)}{nearest(given, self)}")
+            own = "" if "?" in (meant := nearest(given, self)) else "; your own class is module:Class"
+            raise ValueError(f"no {self.kind} is named {shown(given)}{meant}{own}")
         if not isinstance(given, str | type):
             raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name")
         what = f"{self.kind} {given.__name__ if isinstance(given, type) else shown(given)}"
