@@ -70,8 +70,7 @@ class Spec:
             return self.entry
         if self.source or not self.entry.startswith(f"{_PACKAGE}."):
             return imported(f"plug-in {self.source}" if self.source else "a registered entry", self.entry)
-        loaded: Callable[..., object] = pkgutil.resolve_name(self.entry)
-        return loaded
+        return pkgutil.resolve_name(self.entry)  # type: ignore[no-any-return]
 
     def parameters(self) -> Parameters:
         """Return the keyword parameters that a user can set."""
@@ -309,10 +308,9 @@ def imported(what: str, path: str) -> Callable[..., object]:
         raise ValueError(f"{what} must have the form module:Class, such as my_module:MyClass, not a file name")
     reach(str(Path.cwd()))
     try:
-        found: Callable[..., object] = pkgutil.resolve_name(path)
+        return pkgutil.resolve_name(path)  # type: ignore[no-any-return]
     except (Exception, SystemExit) as error:
         raise ValueError(f"{what}: importing {path!r} raised {words(error)}") from error
-    return found
 
 
 #: Folders that `reach` has put on the path.
