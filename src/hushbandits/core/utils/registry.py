@@ -262,7 +262,7 @@ class Registry(Mapping[str, Spec]):
         if isinstance(given, str) and (given in self.entries or given in self._all()):
             return self.entries[given]  # a registered name may hold a colon, as PettingZoo's may
         if isinstance(given, str) and ":" not in given:
-            own = "" if "?" in (meant := nearest(given, self)) else "; your own class is module:Class"
+            own = "" if "?" in (meant := nearest(given, self)) and "." not in given else "; your own: module:Class"
             raise ValueError(f"no {self.kind} is named {shown(given)}{meant}{own}")
         if not isinstance(given, str | type):
             raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name")
