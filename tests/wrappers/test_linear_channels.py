@@ -136,3 +136,11 @@ def test_local_noise_is_on_the_rewards_in_what_is_uploaded():
 def test_what_has_no_meaning_is_refused(wrapper, env, words):
     with pytest.raises(ValueError, match=words):
         hb.make_batched("FedLinear-All-v0", wrappers=[wrapper], **SIZES, **env)
+
+
+def test_a_field_that_a_wrapper_declares_is_offered_only_if_it_is_sent():
+    class Declares(hb.Wrapper):
+        def message_fields(self, fields, env):
+            return {**fields, "reward": hb.Field()}
+
+    hb.testing.check_wrapper(Declares, "FedLinear-v0")

@@ -93,9 +93,11 @@ class PerAgent(Team):
         """Build the M agents of every run."""
         self._face = view_of(env)
         stated = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
-        self._seats = [
-            [self.factory(m, rng.generator(r, m), **stated) for m in range(env.n_agents)] for r in range(len(rng))
-        ]
+        agents = range(env.n_agents)
+        try:
+            self._seats = [[self.factory(m, rng.generator(r, m), **stated) for m in agents] for r in range(len(rng))]
+        except Exception as error:
+            raise RuntimeError(f"{self.name}, built from m, rng and perhaps n_arms, raised {words(error)}") from error
         _learning(self._seats[0][0])
 
     def _acting(self, hook: str) -> list[tuple[int, int]]:

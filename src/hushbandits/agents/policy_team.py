@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hushbandits.core import Requirements, Streams, World, lean
+from hushbandits.core import Requirements, Streams, World, integer, lean, words
 from hushbandits.core.random.names import POLICY
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
@@ -48,7 +48,19 @@ class PolicyTeam(NetworkTeam):
         """The agent's rules, which call the policy's rules; they are compiled unless the policy is user-defined."""
         if self._ships:
             return _compiled(self.around, self.policy.choose, self.policy.update)
-        return self.around(self.policy.choose, self.policy.update, lambda rule: rule)
+        return self.around(self._named("choose"), self._named("update"), lambda rule: rule)  # type: ignore[arg-type]
+
+    def _named(self, hook: str) -> Callable[..., int]:
+        """Return the rule `hook` of a user-defined policy, whose errors name the policy, the learner and the rule."""
+        rule = getattr(self.policy, hook)
+
+        def named(state: NamedTuple, r: int, *pulled: float) -> int:
+            try:
+                return integer("arm", rule(state, r), 0) if hook == "choose" else rule(state, r, *pulled)
+            except Exception as error:
+                raise RuntimeError(f"policy {self.policy.name}, learner {r}: {hook} raised {words(error)}") from error
+
+        return named
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that a ``LocalMechanism`` of the env has the policy's ε."""

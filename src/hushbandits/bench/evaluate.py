@@ -1,7 +1,7 @@
 """The function `evaluate`, which plays an agent in an env and returns its results."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from hushbandits.bench.results import Results
 from hushbandits.bench.runner.batch import BATCH, Batch, Failed, Played, sampled
 from hushbandits.bench.runner.check import afford_points
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.runner.options import RunOptions, workers
+from hushbandits.bench.runner.options import RunOptions, chosen_of, workers
 from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
@@ -70,7 +70,7 @@ def evaluate(
     >>> values.shape == (2, len(times))
     True
     """
-    chosen = RunOptions() if options is None else options
+    chosen = chosen_of(options)
     if chosen.dry_run or chosen.estimate is not None:
         raise ValueError("dry_run and estimate are options of run, not of evaluate")
     tasks, met = planned(env_id, agent, runs, seed, env, agent_kwargs, wrappers, chosen)
@@ -106,6 +106,9 @@ def planned(
     seed = integer("seed", seed, 0, np.inf)
     affordable(f"runs={runs}", float(runs) * _RUN)
     afford_points(options.checkpoints, runs)
+    for name, table in {"env": env, "agent_kwargs": agent_kwargs}.items():
+        if not isinstance(table, Mapping | None):
+            raise TypeError(f"{name}={shown(table)} must be a dict of parameters by name")
     params, given = dict(env or {}), dict(agent_kwargs or {})
     if isinstance(agent, Team) and given:
         raise ValueError(f"agent_kwargs={shown(given)} cannot change {agent.name}, which is already built")

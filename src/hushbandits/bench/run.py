@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hushbandits.bench.results import Results, read
-from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.options import RunOptions, chosen_of
 from hushbandits.bench.runner.run import Played, play
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.core import shown
@@ -67,10 +67,10 @@ def run(
     ...     outcome.results.final("regret").shape, outcome.played
     ((2,), 2)
     """
-    chosen = RunOptions() if options is None else options
+    chosen = chosen_of(options)
     if chosen.checkpoints is not None:
         raise ValueError(f"checkpoints={shown(chosen.checkpoints)} is no option of run; give them to the Experiment")
     several = [experiments] if isinstance(experiments, Experiment) else list(experiments)
-    if not all(isinstance(e, Experiment) for e in several):
-        raise TypeError(f"experiments={shown(experiments)} must be an Experiment or a list of Experiments")
+    if not several or not all(isinstance(e, Experiment) for e in several):
+        raise TypeError(f"experiments={shown(experiments)} must be an Experiment or a list of one or more Experiments")
     return Outcome(**vars(play(several, out, seed, shard, chosen)))

@@ -63,6 +63,8 @@ class Field:
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
         of: type[float] = float if kind.kind == "f" else int
         span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)
+        if span[0] > span[1]:
+            raise ValueError(f"low={span[0]:g} of a field must be at most high={span[1]:g}")
         # Worked out once: a field is read in every phase.
         for name, value in (("form", kind), ("range", span)):
             object.__setattr__(self, name, value)

@@ -55,7 +55,7 @@ def _phases(env: Env, team: Team, obs: Observation, look: Callable[[], None]) ->
     while np.count_nonzero(obs.running):
         obs = env.pull(team.act(obs))
         obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
-        assert obs.inbox is not None
+        assert obs.inbox is not None, "deliver of a wrapper must return an inbox, not None"
         team.receive(obs.inbox)
         look()
 

@@ -17,7 +17,7 @@ from hushbandits.core.messages import Fields, Inbox, Observation
 from hushbandits.core.metric import Metric
 from hushbandits.core.random.rewards import LAWS
 from hushbandits.core.random.streams import Streams
-from hushbandits.core.utils import Action, Array, Message, Params, shown
+from hushbandits.core.utils import Action, Array, Message, Params, checked_names, shown
 from hushbandits.core.validation import handed
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import require
@@ -279,6 +279,7 @@ def check_compatible(env: World, team: Team) -> None:
     if team.setting and team.setting != env.setting:
         raise ValueError(f"{team.name} plays the {team.setting} setting, but this env has the {env.setting} setting")
     _speaks(env, team)
+    checked_names(team.name, team, "required_inbox")
     require(f"the inbox of {team.name}", team.required_inbox, sorted({*env.inbox_fields, *env.reductions}))
     if missing := [name for name in team.required_own_reward if name not in env.own_reward_fields]:
         raise ValueError(

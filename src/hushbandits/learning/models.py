@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.adapters.learners import HORIZONS
 from hushbandits.baselines.sb3 import weights_of
 from hushbandits.baselines.sb3_choices import described_as
-from hushbandits.core import Array, Params, choice, integer, shown
+from hushbandits.core import Array, Params, choice, integer, real, shown
 from hushbandits.core.utils import extra, words
 from hushbandits.learning.record import Score
 
@@ -68,6 +68,8 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
         usual = parameters[name].default if name in parameters else None
         if isinstance(usual, bool | int | float) and type(value) not in (type(usual), int):
             raise ValueError(f"algo.{name}={shown(value)} must be a {type(usual).__name__}, such as {usual}")
+        if name in ("gamma", "gae_lambda"):
+            real(f"algo.{name}", value, 0.0, 1.0, closed="both")
     if "ppo" in algo and "batch_size" not in given:
         rollout = integer("algo.n_steps", given["n_steps"], 1) * venv.num_envs
         given["batch_size"] = next(rollout // parts for parts in (4, 3, 2, 1) if rollout % parts == 0)  # equal batches

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from scipy import special, stats
 
+from hushbandits.core import real
 from hushbandits.privacy.divergence import until
 
 #: Search for ε: first upper end, limit, and tolerance.
@@ -38,6 +39,7 @@ def smallest_refuted(epsilon: float, delta: float, samples: int, level: float, p
     It is computed for a mechanism like Laplace noise, whose best event has probability ½ on one input and ``e^(−ε)/2``
     on the other.  It is infinite if no true ε is refuted, since the claim is large for the number of runs.
     """
+    real("epsilon", epsilon, 0.0, closed="low")
     miss = (1 - power) / 2  # on either count
 
     def missed(true: float) -> bool:

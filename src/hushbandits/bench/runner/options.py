@@ -77,6 +77,13 @@ class RunOptions:
             raise ValueError("backend='dask' needs distributed: pip install 'hushbandits[dask]'")
 
 
+def chosen_of(options: RunOptions | None) -> RunOptions:
+    """Return `options`, by default the default options."""
+    if not isinstance(options, RunOptions | None):
+        raise TypeError(f"options={shown(options)} must be RunOptions, such as RunOptions(jobs=2)")
+    return options or RunOptions()
+
+
 def workers(jobs: int) -> int:
     """Return the number of worker processes for the option `jobs`.
 

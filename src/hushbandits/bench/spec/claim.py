@@ -217,6 +217,8 @@ class Claim(Part):
                 raise ValueError(f"effect={shown(self.effect)} must be a Value, Difference, Ratio or Slope")
             if self.above is None and self.below is None:
                 raise ValueError("give above=, below= or both")
+            if self.above is not None and self.below is not None and self.above >= self.below:
+                raise ValueError(f"above={self.above:g} must be less than below={self.below:g}")
         except ValueError as error:
             raise ValueError(f"claim {shown(self.sentence)}: {error}") from None
 

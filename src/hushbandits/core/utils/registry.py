@@ -68,10 +68,9 @@ class Spec:
         """Import and return the class or function."""
         if not isinstance(self.entry, str):
             return self.entry
-        if self.source:
-            return imported(f"plug-in {self.source}", self.entry)
-        loaded: Callable[..., object] = pkgutil.resolve_name(self.entry)
-        return loaded
+        if self.source or not self.entry.startswith(f"{_PACKAGE}."):
+            return imported(f"plug-in {self.source}" if self.source else "a registered entry", self.entry)
+        return pkgutil.resolve_name(self.entry)  # type: ignore[no-any-return]
 
     def parameters(self) -> Parameters:
         """Return the keyword parameters that a user can set."""
@@ -263,7 +262,8 @@ class Registry(Mapping[str, Spec]):
         if isinstance(given, str) and (given in self.entries or given in self._all()):
             return self.entries[given]  # a registered name may hold a colon, as PettingZoo's may
         if isinstance(given, str) and ":" not in given:
-            raise ValueError(f"no {self.kind} is named {shown(given)}{nearest(given, self)}")
+            own = "" if "?" in (meant := nearest(given, self)) and "." not in given else "; your own: module:Class"
+            raise ValueError(f"no {self.kind} is named {shown(given)}{meant}{own}")
         if not isinstance(given, str | type):
             raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name")
         what = f"{self.kind} {given.__name__ if isinstance(given, type) else shown(given)}"
@@ -308,10 +308,9 @@ def imported(what: str, path: str) -> Callable[..., object]:
         raise ValueError(f"{what} must have the form module:Class, such as my_module:MyClass, not a file name")
     reach(str(Path.cwd()))
     try:
-        found: Callable[..., object] = pkgutil.resolve_name(path)
+        return pkgutil.resolve_name(path)  # type: ignore[no-any-return]
     except (Exception, SystemExit) as error:
         raise ValueError(f"{what}: importing {path!r} raised {words(error)}") from error
-    return found
 
 
 #: Folders that `reach` has put on the path.

@@ -16,7 +16,7 @@ from hushbandits.core.utils import Message, choice, count, jit, real
 from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import RULES, Server
+from hushbandits.envs.linear.server import FIELDS, RULES, Server
 from hushbandits.envs.linear.task import LinearTask
 from hushbandits.envs.network.sums import Flood, Sums
 from hushbandits.envs.network.topology import placed
@@ -156,6 +156,9 @@ class Linear(FixedHorizon):
     def report(self) -> Fields:
         d = self.n_features
         return {"gram": Field((d, d)), "moment": Field((d,)), "pulls": Field(dtype="i8", low=0)}
+
+    def _offers(self, fields: Fields) -> Fields:
+        return {name: fields[name] for name in FIELDS}
 
     def _reset(self, rng: Streams, rows: Array | None = None) -> None:
         super()._reset(rng, rows)

@@ -17,7 +17,7 @@ from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import Params, affordable, count
+from hushbandits.core.utils import Params, affordable, count, shown
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -259,8 +259,14 @@ class Rounds(FixedHorizon):
         self._arm = action
         location, gap = self.arms.pick(action, self._t)
         gap = self._charge(action, gap)
+        reward = self._rewards(action, location, self._uniforms.next())
+        for hook, value in (("_charge", gap), ("_rewards", reward)):
+            if getattr(value, "shape", None) != action.shape:
+                raise ValueError(
+                    f"{hook} of {type(self).__name__} must return shape {action.shape}, not {shown(value)}"
+                )
         self._regret += gap if self._abreast else gap * self._live[:, None]
-        self._reward = locked(self._rewards(action, location, self._uniforms.next()))
+        self._reward = locked(reward)
         return self._reward
 
     def _charge(self, arm: Array, gap: Array) -> Array:

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Law, Payload, PointNoise, Streams, Uniforms, World
+from hushbandits.core import Array, Law, Payload, PointNoise, Streams, Uniforms, World, shown
 
 
 class Reports(Payload):
@@ -33,6 +33,13 @@ class Reports(Payload):
     def drop(self, rate: Array | float, stream: Uniforms) -> Self:
         """Drop each report with probability `rate`."""
         return self.with_fields(sent=self["sent"] & (self._next(stream) >= rate))
+
+    def with_fields(self, **changes: object) -> Self:
+        """Return a copy in which the fields named in `changes` are replaced by arrays of their shape, or added."""
+        for name, value in changes.items():
+            if name in self and np.asarray(value).shape != (shape := np.shape(self[name])):
+                raise ValueError(f"field {name!r} of a message must have the shape {shape}, not {shown(value)}")
+        return super().with_fields(**changes)
 
     def replace(self, rate: Array | float, law: Law, location: float, stream: Uniforms) -> Self:
         """Replace the reward of each report with probability `rate` by a sample from `law`."""
