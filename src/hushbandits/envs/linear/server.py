@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Fields, jit
+from hushbandits.core import Array, Fields, Params, jit
 from hushbandits.envs.network.sums import Answers
 
 #: When the server sends its sums to agents.
@@ -59,7 +59,7 @@ class Server(Answers):
         (d,), kept = fields["moment"].shape, agents if self.rule == "differences" else 0
         if rows is None:
             known, volume = np.empty((len(who), kept, d, d)), np.empty((len(who), kept))
-            rest: dict[str, Any] = {**self.sums, "known": known, "volume": volume, "counts": self.counts}
+            rest: Params = {**self.sums, "known": known, "volume": volume, "counts": self.counts}
             self.arrays = ServerArrays(**rest, rule=[*RULES].index(self.rule), growth=self.growth, ridge=self.ridge)
         at = slice(None) if rows is None else rows
         self.arrays.known[at], self.arrays.volume[at] = 0.0, d * np.log(self.ridge)
