@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Fields, Params, jit
-from hushbandits.envs.network.sums import Answers
+from hushbandits.core import Array, Field, Fields, Params, Payload, jit
+from hushbandits.envs.inbox import OneSlot
+from hushbandits.envs.network.inbox import Ring
+from hushbandits.envs.network.sums import Sums
 
 #: When the server sends its sums to agents.
 RULES = {
@@ -34,7 +36,7 @@ class ServerArrays(NamedTuple):
     ridge: float
 
 
-class Server(Answers):
+class Server(Sums):
     """Server that adds up uploads and answers by one of the `RULES`.
 
     Parameters
@@ -50,8 +52,12 @@ class Server(Answers):
     """
 
     def __init__(self, rule: str, growth: float, ridge: float, up_delay: int, down_delay: int):
-        super().__init__(up_delay, down_delay)
         self.rule, self.growth, self.ridge = rule, growth, ridge
+        self.up_delay, self.down_delay, self.slow = up_delay, down_delay, up_delay + down_delay > 0
+
+    def _way(self, shape: tuple[int, ...], agents: int, fields: Fields) -> tuple[int, tuple[Ring, ...]]:
+        up = Ring({**fields, "who": Field(dtype="i8")}, self.up_delay + 1, *shape)
+        return 1, (up, Ring({**fields, "to": Field((agents,), "?")}, self.down_delay + 1, shape[0], 1))
 
     def reset(self, who: Array, agents: int, fields: Fields, rows: Array | None = None) -> None:
         """Start all runs with uploads of these `fields`, or restart the runs `rows`; `who` ``(R, A)`` act first."""
@@ -64,7 +70,24 @@ class Server(Answers):
         at = slice(None) if rows is None else rows
         self.arrays.known[at], self.arrays.volume[at] = 0.0, d * np.log(self.ridge)
 
+    def serve(self, message: Payload, who: Array) -> OneSlot:
+        sent, sums, to = message["sent"], self.sums, np.zeros_like(self.pending)
+        self.counts[:, 0] += sent.sum(1)
+        if not self.slow:
+            self._add({**message, "who": who}, to)
+            return OneSlot(sums, to)
+        up, down = self._rings
+        self.pending[np.arange(len(who))[:, None], who] |= sent
+        up.post({**message, "who": who})
+        self._add(up.past(self.up_delay), to)
+        down.post({**sums, "to": to[:, None], "sent": np.asarray(to.any(1, keepdims=True))})
+        sums = down.past(self.down_delay)
+        to = sums.pop("to")[:, 0].copy()
+        self.pending &= ~to
+        return OneSlot({name: sums[name] for name in self.sums}, to)
+
     def _add(self, came: Mapping[str, Array], to: Array) -> None:
+        """Add up the uploads that `came`, from the agents ``who``, and mark in `to` ``(R, M)`` whom to answer."""
         _serve(self.arrays, came["sent"], came["who"], *(came[name] for name in FIELDS), to)
 
 

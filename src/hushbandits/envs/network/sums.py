@@ -1,11 +1,10 @@
-"""Transports that add up messages: a server, which answers, at once or after delays; or every agent of a graph."""
+"""Transports that add up messages: what they share, and the flooding of a graph, by which every agent adds up."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Payload, affordable
+from hushbandits.core import Array, Fields, Payload, affordable
 from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.network.topology import Places
@@ -49,43 +48,6 @@ class Sums(ABC):
     @abstractmethod
     def serve(self, message: Payload, who: Array) -> OneSlot:
         """Take the messages of the agents `who` ``(R, A)``, and return the sums that agents receive in this round."""
-
-
-class Answers(Sums):
-    """Base class of a server that adds up messages and answers.
-
-    Parameters
-    ----------
-    up_delay, down_delay : int
-        Rounds that a message and an answer take.
-    """
-
-    def __init__(self, up_delay: int, down_delay: int):
-        self.up_delay, self.down_delay, self.slow = up_delay, down_delay, up_delay + down_delay > 0
-
-    def _way(self, shape: tuple[int, ...], agents: int, fields: Fields) -> tuple[int, tuple[Ring, ...]]:
-        up = Ring({**fields, "who": Field(dtype="i8")}, self.up_delay + 1, *shape)
-        return 1, (up, Ring({**fields, "to": Field((agents,), "?")}, self.down_delay + 1, shape[0], 1))
-
-    @abstractmethod
-    def _add(self, came: Mapping[str, Array], to: Array) -> None:
-        """Add up the messages that `came`, from the agents ``who``, and mark in `to` ``(R, M)`` whom to answer."""
-
-    def serve(self, message: Payload, who: Array) -> OneSlot:
-        sent, sums, to = message["sent"], self.sums, np.zeros_like(self.pending)
-        self.counts[:, 0] += sent.sum(1)
-        if not self.slow:
-            self._add({**message, "who": who}, to)
-            return OneSlot(sums, to)
-        up, down = self._rings
-        self.pending[np.arange(len(who))[:, None], who] |= sent
-        up.post({**message, "who": who})
-        self._add(up.past(self.up_delay), to)
-        down.post({**sums, "to": to[:, None], "sent": np.asarray(to.any(1, keepdims=True))})
-        sums = down.past(self.down_delay)
-        to = sums.pop("to")[:, 0].copy()
-        self.pending &= ~to
-        return OneSlot({name: sums[name] for name in self.sums}, to)
 
 
 class Flood(Sums):
