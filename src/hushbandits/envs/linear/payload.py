@@ -6,8 +6,7 @@ from typing import Self, cast
 from hushbandits.core import Array, Channel, Fields, World
 from hushbandits.core.payload import OPERATIONS, Sealing, Shuffling
 from hushbandits.envs.linear.server import FIELDS
-from hushbandits.envs.rounds.channels import SealedFields, ShuffledFields
-from hushbandits.envs.rounds.reports import Reports
+from hushbandits.envs.rounds.reports import Reports, SealedFields, ShuffledFields
 
 #: Operations that change rewards.
 _REWARDS = {"replace", "map", "add"}
