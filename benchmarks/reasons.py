@@ -8,7 +8,7 @@ import math
 import numpy as np
 import scipy.special
 
-from hushbandits.best_arm.successive import epoch_length, radii
+from hushbandits.best_arm.private_elimination import epoch_length, radii
 from hushbandits.experiments.azize2022 import MEANS
 from hushbandits.experiments.azize2023 import INSTANCES
 

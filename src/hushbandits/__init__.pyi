@@ -16,7 +16,7 @@ from hushbandits.bench.replay import replay as replay
 from hushbandits.bench.results import Results as Results
 from hushbandits.bench.results import load_results as load_results
 from hushbandits.bench.run import run as run
-from hushbandits.bench.runner.estimate import Estimate as Estimate
+from hushbandits.bench.runner.options import Estimate as Estimate
 from hushbandits.bench.runner.options import RunOptions as RunOptions
 from hushbandits.bench.runner.sources import source_digests as source_digests
 from hushbandits.bench.spec.claim import Claim as Claim

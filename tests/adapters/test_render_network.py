@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.envs.network.render import arriving, byzantine
+from hushbandits.envs.network.task import arriving, byzantine
 
 
 def played(env_id, rounds=8, mode="rgb_array", **kwargs):

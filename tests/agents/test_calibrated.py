@@ -10,7 +10,7 @@ import hushbandits as hb
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.experiment import Component, Experiment
-from hushbandits.best_arm.successive import batch_radius
+from hushbandits.best_arm.private_elimination import batch_radius
 from hushbandits.wrappers.central_dp import CentralLaplace
 from hushbandits.wrappers.distributed_dp import DiscreteLaplace
 from hushbandits.wrappers.secagg import SecAgg

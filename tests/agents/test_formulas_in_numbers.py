@@ -10,8 +10,8 @@ from hushbandits.agents.rio2023_theory import most_likely
 from hushbandits.best_arm.elimination import confidence_under_loss, elimination_gap
 from hushbandits.best_arm.fixed_design import median_length, naive_length
 from hushbandits.best_arm.lucb import lucb_rate, ugapec_rate
+from hushbandits.best_arm.private_elimination import batch_radius, epoch_length, radii
 from hushbandits.best_arm.racing import kl_level, pass_gap
-from hushbandits.best_arm.successive import batch_radius, epoch_length, radii
 from hushbandits.estimators.robust import Mean, TrimmedMean
 from hushbandits.estimators.rules import clipped_points, kept_points
 from hushbandits.estimators.running import values_kept

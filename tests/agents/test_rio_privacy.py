@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushbandits as hb
-from hushbandits.best_arm.successive import radii
+from hushbandits.best_arm.private_elimination import radii
 from hushbandits.privacy.audit import epsilon_lower_bound
 
 BETA = 0.5

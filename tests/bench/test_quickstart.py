@@ -9,7 +9,7 @@ import numpy as np
 from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.spec.catalog import find
 from hushbandits.bench.stats import bootstrap
-from hushbandits.best_arm.successive import epoch_length, radii
+from hushbandits.best_arm.private_elimination import epoch_length, radii
 
 EXPLORATION, NETWORK, FEEDBACK = find("quickstart")
 

@@ -6,7 +6,7 @@ from refuted import refuted_by
 from hushbandits.agents.azize2023 import AdaPTT
 from hushbandits.agents.rio2023 import DPMASE
 from hushbandits.best_arm import top_two
-from hushbandits.best_arm.successive import radii
+from hushbandits.best_arm.private_elimination import radii
 from hushbandits.core import jit
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle

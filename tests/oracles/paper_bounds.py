@@ -4,7 +4,7 @@ import math
 
 import scipy
 
-from hushbandits.best_arm.successive import batch_radius
+from hushbandits.best_arm.private_elimination import batch_radius
 
 
 def lemma_2(gaps, p: float, sigma: float, h: float, horizon: float = float("inf"), base: float = 2.0) -> float:
@@ -19,7 +19,7 @@ def lemma_2(gaps, p: float, sigma: float, h: float, horizon: float = float("inf"
     gaps : sequence of float
         ``Δ_a`` of the K arms.
     p, sigma, h : float
-        Confidence and the noise's constants, as in `best_arm.successive.batch_radius`.
+        Confidence and the noise's constants, as in `best_arm.private_elimination.batch_radius`.
     horizon : float
         T.
     base : float

@@ -7,11 +7,10 @@ The federated algorithms differ in whose pulls V holds, and when.  Thompson samp
 import numpy as np
 
 from hushbandits.agents.linear_team import LinearTeam, never
-from hushbandits.core import Array, Inbox, Message, Streams, World, real
+from hushbandits.core import Array, Streams, World, real
 from hushbandits.core.messages import Observation
 from hushbandits.core.random.names import DRAWS
 from hushbandits.core.random.rewards import normal
-from hushbandits.estimators.ridge import Ridge, picked
 
 
 class LinUCB(LinearTeam):
@@ -27,22 +26,7 @@ class LinUCB(LinearTeam):
     Source: Abbasi-Yadkori et al. 2011, theorem 2; the central baseline of He et al. 2022.
     """
 
-    def reset(self, env: World, rng: Streams) -> None:
-        super().reset(env, rng)
-        self.played = Ridge(len(rng), 1, env.n_features, self.ridge)  # all agents download the same sums
-
-    def act(self, obs: Observation) -> Array:
-        self.who, features = obs.active_agents, self.env.features
-        arm = self.played.choose(np.zeros_like(self.who), features, self.radius)
-        self.x = picked(features, arm)
-        return arm
-
-    def compose(self, reward: Array) -> Message | None:
-        return None  # the default message is the round's pull
-
-    def receive(self, inbox: Inbox) -> None:
-        r, m, *sums = self.downloads(inbox)
-        self.played.refresh(r[m == 0], m[m == 0], *(value[m == 0] for value in sums))
+    alike = True
 
 
 class LinUCBAlone(LinearTeam):

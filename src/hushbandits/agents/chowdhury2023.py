@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from hushbandits.agents.feedback import BatchedSE
-from hushbandits.best_arm.successive import batch_radius
+from hushbandits.best_arm.private_elimination import batch_radius
 from hushbandits.core import Params, Wrapper, choice, real
 from hushbandits.privacy.noise import tail_quantile
 from hushbandits.privacy.plans import precision

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.best_arm.successive import batch_radius, eliminate
+from hushbandits.best_arm.private_elimination import batch_radius, eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
 from hushbandits.core.utils import divisor, flag, real
 from hushbandits.core.wrapper import Privatizer

@@ -15,8 +15,8 @@ from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
+from hushbandits.policies.policy import tried
 from hushbandits.policies.registry import AnyPolicy
-from hushbandits.policies.start import tried
 
 
 class _Queues(NamedTuple):

@@ -6,8 +6,8 @@ plays blocks of rounds in compiled code, with the same results, bit by bit.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from functools import lru_cache, partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,19 @@ from hushbandits.core.messages import Observation
 from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.env import Linear, pay
 from hushbandits.envs.linear.server import FIELDS, Server, serve_run
-from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
-from hushbandits.estimators.ridge import Radius, Ridge, Unsent, add, choose, picked, radius_of, refresh, sum_up
+from hushbandits.envs.rounds.env import SHIFTS, compiles, play, shifted
+from hushbandits.estimators.ridge import (
+    Radius,
+    Ridge,
+    RidgeArrays,
+    Unsent,
+    add,
+    choose,
+    picked,
+    radius_of,
+    refresh,
+    sum_up,
+)
 
 
 @jit
@@ -35,8 +46,8 @@ def grows(t, since, grown, threshold):  # type: ignore[no-untyped-def]
 class State(NamedTuple):
     """What compiled rounds of a `LinearTeam` read and write."""
 
-    played: Any  # RidgeArrays
-    data: Any  # RidgeArrays
+    played: RidgeArrays
+    data: RidgeArrays
     gram: Array
     moment: Array
     pulls: Array
@@ -85,6 +96,8 @@ class LinearTeam(Team):
     together: ClassVar[bool] = False
     #: Whether an agent plays by its last download alone.
     lags: ClassVar[bool] = False
+    #: Whether all agents send the default message and download the same sums, so that one estimator serves all.
+    alike: bool = False
     unsent: Unsent
 
     def __init__(self, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05):
@@ -102,7 +115,7 @@ class LinearTeam(Team):
 
     def ridges(self, runs: int, env: World) -> Ridge:
         """Return empty regressions of all agents."""
-        return Ridge(runs, env.n_agents, env.n_features, self.ridge)
+        return Ridge(runs, 1 if self.alike else env.n_agents, env.n_features, self.ridge)
 
     def reset(self, env: World, rng: Streams) -> None:
         runs = len(rng)
@@ -123,11 +136,13 @@ class LinearTeam(Team):
 
     def act(self, obs: Observation) -> Array:
         self._t, self.who, features = obs.t + 1, obs.active_agents, self.env.features
-        arm = self.played.choose(self.who, features, self.radius)
+        arm = self.played.choose(np.zeros_like(self.who) if self.alike else self.who, features, self.radius)
         self.x = picked(features, arm)
         return arm
 
     def compose(self, reward: Array) -> Message | None:
+        if self.alike:
+            return None
         sent = np.empty(self.who.shape, bool)
         loops(type(self).trigger).learn(self.state, self._t, self.who, self.x, reward, sent)
         return self.upload(self.who, sent & ~self.env.pending[self._runs, self.who])
@@ -141,7 +156,11 @@ class LinearTeam(Team):
         return self.unsent.take(who, sent)
 
     def receive(self, inbox: Inbox) -> None:
-        _hear_all(self.state, self._t, *self.downloads(inbox))
+        r, m, *sums = self.downloads(inbox)
+        if self.alike:
+            self.played.refresh(r[m == 0], m[m == 0], *(value[m == 0] for value in sums))
+        else:
+            _hear_all(self.state, self._t, r, m, *sums)
 
     @staticmethod
     def downloads(inbox: Inbox) -> tuple[Array, Array, Array, Array, Array]:
@@ -157,22 +176,19 @@ class LinearTeam(Team):
         """Play every run in compiled code; return False if the env, a wrapper or an overridden phase prevents it."""
         if not isinstance(env, Linear) or not self._compiles(env):
             return False
-        for stop in (*stops, until):
-            goal = math.ceil(min(stop, until, env.horizon))
-            while (t := int(env._t[0])) < goal:
-                self._block(env, min(goal - t, max(1, _BLOCK // env._x[0].size)))
-            if look is not None:
-                look()
+        play(env, until, stops, look, partial(self._block, env))
         return True
 
     def _compiles(self, env: Linear) -> bool:
         phases = ("act", "compose", "upload", "receive", "downloads")
         plain = all(getattr(type(self), name) is getattr(LinearTeam, name) for name in phases)
-        return plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)
+        plain &= type(env) is Linear and not self.alike
+        return plain and env.has_compiled_rounds() and compiles(env.law)
 
-    def _block(self, env: Linear, rounds: int) -> None:
+    def _block(self, env: Linear, most: int) -> None:
         assert isinstance(env._server, Server)
         env._phase = "broken"  # until the rounds are over
+        rounds = min(most, max(1, _BLOCK // env._x[0].size))
         t, (x, features, who, u) = int(env._t[0]), env.ahead(rounds)
         low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
         pay = Payment(shifted(env.law, u), env.theta, env._regret, type(env.law) is Bernoulli, low, high)

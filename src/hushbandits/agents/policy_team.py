@@ -8,8 +8,8 @@ from hushbandits.core import Requirements, Streams, World, integer, lean, words
 from hushbandits.core.random.names import POLICY
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
+from hushbandits.policies.policy import started
 from hushbandits.policies.registry import AnyPolicy, given_to, make_policy
-from hushbandits.policies.start import started
 
 #: Turns a rule into the one that is played: compiles it, or leaves it as plain Python.
 Turned = Callable[[Callable[..., None]], Callable[..., None]]

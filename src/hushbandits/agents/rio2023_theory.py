@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import scipy
 
 from hushbandits.best_arm.elimination import elimination_gap
-from hushbandits.best_arm.successive import epoch_length
+from hushbandits.best_arm.private_elimination import epoch_length
 from hushbandits.envs.exploration.problems import vote_threshold
 
 

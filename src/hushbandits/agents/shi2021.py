@@ -15,8 +15,9 @@ from hushbandits.core import LONGEST, Array, Field, Metric, Requirements, Stream
 from hushbandits.core.messages import Inbox, Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.envs.network.episode import phases, play
+from hushbandits.envs.network.episode import phases
 from hushbandits.envs.network.inbox import SlotInbox
+from hushbandits.envs.rounds.env import play
 
 #: Pulls that are played at once, and the phases of a round.
 _BLOCK, _PHASES = 1 << 15, ("act", "compose", "receive")

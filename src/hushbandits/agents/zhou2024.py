@@ -7,13 +7,10 @@ server's noisy sums.
 import math
 from typing import Any
 
-import numpy as np
-
 from hushbandits.agents.linear_team import LinearTeam
 from hushbandits.agents.wang2020 import scheduled
-from hushbandits.core import Array, Inbox, Message, Requirements, Streams, World, choice, probability, real
-from hushbandits.core.messages import Observation
-from hushbandits.estimators.ridge import Radius, Ridge, picked
+from hushbandits.core import Requirements, Streams, World, choice, probability, real
+from hushbandits.estimators.ridge import Radius
 
 _TREES = ("TreeGaussian", "ShuffledVectorSum")
 
@@ -66,6 +63,7 @@ class PrivateFedLinUCB(LinearTeam):
         self.width = real("width", width, 0)
         self.acts, self.alpha = choice("acts", acts, ("frozen", "within")), probability("alpha", alpha)
         self.required_own_reward = ("reward",) if self.acts == "within" else ()
+        self.alike = self.acts == "frozen"  # the tree adds up what these agents do not see
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that all agents act, and that they see their rewards if they act within a batch."""
@@ -84,11 +82,9 @@ class PrivateFedLinUCB(LinearTeam):
         return float(tree_of(env).batch or 1)
 
     def reset(self, env: World, rng: Streams) -> None:
-        self.tree, runs = tree_of(env), len(rng)
+        self.tree = tree_of(env)
         self.ridge = self.regularizer(env)
         super().reset(env, rng)
-        if self.acts == "frozen":  # all agents have downloaded the same sums
-            self.played = Ridge(runs, 1, env.n_features, self.ridge)
         self.radius = self.confidence(env)
 
     def regularizer(self, env: World) -> float:
@@ -100,22 +96,3 @@ class PrivateFedLinUCB(LinearTeam):
         """Return β."""
         least, scale = self.width * math.sqrt(self.ridge * env.n_features), self.width * self.sigma
         return Radius(least, scale, math.log(1 / self.alpha), self.ridge)
-
-    def act(self, obs: Observation) -> Array:
-        if self.acts == "within":
-            return super().act(obs)
-        features = self.env.features
-        arm = self.played.choose(np.zeros_like(obs.active_agents), features, self.radius)
-        self.x = picked(features, arm)
-        return arm
-
-    def compose(self, reward: Array) -> Message | None:
-        # the tree adds up what frozen agents do not see
-        return super().compose(reward) if self.acts == "within" else None
-
-    def receive(self, inbox: Inbox) -> None:
-        if self.acts == "within":
-            super().receive(inbox)
-            return
-        r, m, *sums = self.downloads(inbox)
-        self.played.refresh(r[m == 0], m[m == 0], *(value[m == 0] for value in sums))

@@ -1,10 +1,10 @@
 """Cases of an audit (wrappers and agents with guarantees), its budget, and the verdicts of its checks."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.core import Env, Guarantee, Params, Team, Wrapper
@@ -223,7 +223,7 @@ _PROMISING = Registry("mechanism", "a Wrapper, Env or Team", lambda cls: issubcl
 
 def _imported(path: str) -> type:
     """Import and return the class ``module:Name``, an env, wrapper or agent whose arguments all have defaults."""
-    found: Any = _PROMISING.find(path).load()
+    found = cast(type, _PROMISING.find(path).load())
     if missing := _needed(found, {}):
         raise ValueError(f"{path} cannot be audited: give each of its arguments ({', '.join(missing)}) a default")
     return found
@@ -334,11 +334,10 @@ def _behind(wrapper: Wrapper) -> list[Wrapper]:
     return [s for s in sums if wrapper.seals(s) and (own is None or getattr(s, "shuffle", None) == own)][:1]
 
 
-def _silos(**given: Any) -> Env:
+def _silos(wrappers: Sequence[Wrapper]) -> Env:
     """Return a linear env; raise ``ValueError`` if it has no tree, for noise on single rewards is audited elsewhere."""
-    env = make_batched(
-        "FedLinear-All-v0", contexts="sphere+1", rewards="bernoulli", n_agents=1, n_arms=10, n_features=10, **given
-    )
+    sizes = {"n_agents": 1, "n_arms": 10, "n_features": 10}
+    env = make_batched("FedLinear-All-v0", wrappers=wrappers, contexts="sphere+1", rewards="bernoulli", **sizes)
     tree_of(env)
     return env
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,7 +155,7 @@ class Seen:
         Arms, on a graph.
     """
 
-    env: Any
+    env: Env
     fields: dict[str, Array]
     earned: Sequence[Array]
     sums: Array = field(default_factory=_nothing)

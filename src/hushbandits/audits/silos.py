@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy import stats
@@ -99,10 +99,9 @@ def transcript(case: Case, world: World, bits: Array, seed: int | Seeds, length:
     contexts.play(world, bits)
     first, last, core = Tap(name="audit: earned"), Tap(name="audit: left"), case.env
     own = [w for w in core.configured if not isinstance(w, Tap)]
-    settings: dict[str, Any] = {"horizon": core.horizon, "server": core.server, "activity": "all"}
     env = Linear(
         n_agents=2, n_arms=2, n_features=2, contexts=contexts, rewards=Prescribed(), wrappers=(first, *own, last),
-        runs=len(bits), **settings,
+        runs=len(bits), horizon=core.horizon, server=core.server, activity="all",
     )  # fmt: skip
     given = np.ones((length, len(bits), 2))
     given[world.when, :, 0] = np.where(bits, world.r[1], world.r[0])

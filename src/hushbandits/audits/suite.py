@@ -19,7 +19,7 @@ from hushbandits.audits.hiding import routes
 from hushbandits.audits.laws import DRAWN, EXACT
 from hushbandits.audits.play import BACKGROUNDS, Mirror, Prescribed, around, block, place, rounds, seen, shown, stage
 from hushbandits.audits.silos import SILOS
-from hushbandits.best_arm.successive import epoch_length, radii
+from hushbandits.best_arm.private_elimination import epoch_length, radii
 from hushbandits.core import Array, Guarantee, Team
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback

@@ -12,7 +12,7 @@ from hushbandits.envs.network import graphs
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.heavy import TruncatedUCB
-from hushbandits.policies.start import started, tried
+from hushbandits.policies.policy import started, tried
 
 #: How leaders are chosen, and the agents up to which the search for a largest set takes seconds.
 PARTITIONS, LARGEST = ("largest", "greedy"), 64

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hushbandits.agents.policy_team import PolicyTeam, Turned
 from hushbandits.core import LONGEST, Streams, World
 from hushbandits.envs.network.rules import Rules, nothing
-from hushbandits.policies.start import tried
+from hushbandits.policies.policy import tried
 
 
 def each_alone(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:

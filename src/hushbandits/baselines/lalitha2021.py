@@ -7,7 +7,7 @@ import numpy as np
 from hushbandits.baselines.gossip import Gossip, gossip, gossip_matrix
 from hushbandits.core import Array, Streams, World, lean, real
 from hushbandits.policies.draws import largest_beta
-from hushbandits.policies.start import check_unit_rewards
+from hushbandits.policies.policy import check_unit_rewards
 
 
 class _Posteriors(NamedTuple):

@@ -4,9 +4,8 @@ from typing import ClassVar
 
 from hushbandits.agents.azize2023 import Identifier
 from hushbandits.agents.feedback import SuccessiveElimination
-from hushbandits.best_arm.private_elimination import private_elimination
+from hushbandits.best_arm.private_elimination import epoch_length, private_elimination, radii
 from hushbandits.best_arm.routine import Routine
-from hushbandits.best_arm.successive import epoch_length, radii
 from hushbandits.core import Params
 
 

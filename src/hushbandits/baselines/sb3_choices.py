@@ -5,7 +5,6 @@ A lot is one of the numbers, so that a policy that takes the best choice can sti
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -134,12 +133,14 @@ def _feedback(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tu
     return tuple(np.broadcast_to(x, shape).reshape(*shape[:2], -1) for x in found)
 
 
-def _priced(task: Any, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
+def _priced(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tuple[Array, ...]:
     arms, left, coming = task.core.n_arms, 1.0 - part("time"), part("next")
     n, mean = _pulls(part("own_width")) + 1.0, part("own_mean")
     index, spread = mean * (1.0 - 1.0 / n), 0.15 / np.sqrt(n)
     lot = spread * ndtri(np.clip(uniforms[..., :arms], 1e-16, 1.0 - 1e-16))
-    trust = (1.0 + 4.0 * task.noise_scale**2) ** -2 / np.sqrt(task.core.n_agents)  # by the noise on what is heard
+    trust = (1.0 + 4.0 * vars(task)["noise_scale"] ** 2) ** -2 / np.sqrt(
+        task.core.n_agents
+    )  # by the noise on what is heard
     each = trust * part("heard").reshape(*mean.shape[:-1], -1, arms)
     heard = each.sum(-2)
     lead = (np.arange(arms) == mean.argmax(-1)[..., None]) * 1.0

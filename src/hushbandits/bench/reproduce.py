@@ -13,9 +13,8 @@ from hushbandits.bench.runner.archive import read_archive
 from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.cost import estimate
-from hushbandits.bench.runner.estimate import Estimate
 from hushbandits.bench.runner.files import replacing
-from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.options import Estimate, RunOptions
 from hushbandits.bench.runner.run import Failure
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import modules, reasons

@@ -60,11 +60,10 @@ def fewest_pulls(local, pulls):
 
 
 @lean
-def pick(local, pulls, arms, rank):
-    """Mark the arm with index `rank` among the least-pulled remaining arms; return 1, or 0 if no arm has this index."""
-    fewest, _ = fewest_pulls(local, pulls)
+def _pick(local, pulls, wanted, arms, rank):
+    # play the arm of a rank, from 0, among those of `local` that have as many `pulls` as wanted
     for k in range(local.size):
-        if local[k] and pulls[k] == fewest:
+        if local[k] and pulls[k] == wanted:
             if rank == 0:
                 arms[k] = True
                 return 1
@@ -73,15 +72,15 @@ def pick(local, pulls, arms, rank):
 
 
 @lean
+def pick(local, pulls, arms, rank):
+    """Mark the arm with index `rank` among the least-pulled remaining arms; return 1, or 0 if no arm has this index."""
+    return _pick(local, pulls, fewest_pulls(local, pulls)[0], arms, rank)
+
+
+@lean
 def pick_any(local, arms, rank):
     """Mark the arm with index `rank` among the remaining arms; return 1, or 0 if no arm has this index."""
-    for k in range(local.size):
-        if local[k]:
-            if rank == 0:
-                arms[k] = True
-                return 1
-            rank -= 1
-    return 0
+    return _pick(local, local, True, arms, rank)
 
 
 @lean

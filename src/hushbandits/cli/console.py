@@ -18,7 +18,7 @@ from hushbandits.core import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hushbandits.bench.runner.estimate import Estimate
+    from hushbandits.bench.runner.options import Estimate
     from hushbandits.bench.stats.pairs import Compared
 
 #: An option that may be repeated.

@@ -1,8 +1,9 @@
-"""Bernoulli Kullback–Leibler divergence and its confidence bounds, in compiled code."""
+"""Bernoulli Kullback–Leibler divergence with its confidence bounds, and the policies that use it: KL-UCB and IMED."""
 
 import math
 
-from hushbandits.core import jit
+from hushbandits.core import Array, jit, real
+from hushbandits.policies.policy import Policy, Sums, Tuned, add, by_index, sums
 
 
 @jit
@@ -59,3 +60,72 @@ def kl_upper(mean: float, level: float) -> float:
 def kl_lower(mean: float, level: float) -> float:
     """Return the smallest q with ``kl(mean, q) ≤ level``."""
     return min(mean, 1.0 - kl_upper(1.0 - mean, level))
+
+
+@jit
+def _clocked(state, r):
+    log_t = math.log(state.t[r] + 1.0)
+    return log_t + state.parameter * math.log(max(log_t, 1.0))
+
+
+@jit
+def _kl_ucb_index(state, r, k, level):
+    n = state.n[r, k]
+    return kl_upper(state.s[r, k] / n, level / n)
+
+
+class KLUCB(Policy):
+    """KL-UCB, which plays each arm once, then the arm with the largest ``max{q : n_k kl(μ̂_k, q) ≤ ln t + c ln ln t}``.
+
+    For rewards in [0, 1].  Source: Garivier & Cappé 2011, "The KL-UCB Algorithm for Bounded Stochastic Bandits and
+    Beyond", algorithm 1; its theorem takes c = 3, its experiments c = 0.  All indices move with ln t, so a choice looks
+    at every arm.
+
+    Parameters
+    ----------
+    c : float
+        c ≥ 0; ``ln ln t`` counts as 0 where it is negative.
+    """
+
+    name = "KL-UCB"
+    unit_interval = True
+    choose = staticmethod(by_index(_kl_ucb_index, _clocked))
+    update = staticmethod(add)
+
+    def __init__(self, c: float = 0.0):
+        self.c = real("c", c, 0, closed="low")
+
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Tuned:
+        return Tuned(*sums(learners, n_arms), self.c)
+
+
+@jit
+def _best_mean(state, r):
+    top = 0.0
+    for k in range(state.n.shape[1]):
+        if state.n[r, k] > 0.0:
+            top = max(top, state.s[r, k] / state.n[r, k])
+    return min(top, 1.0)
+
+
+@jit
+def _imed_index(state, r, k, top):
+    n = state.n[r, k]
+    mean = state.s[r, k] / n
+    return -(n * (kl(mean, top) if mean < top else 0.0) + math.log(n))
+
+
+class IMED(Policy):
+    """IMED, which plays each arm once, then the arm with the smallest ``n_k kl(μ̂_k, μ̂*) + ln n_k``.
+
+    μ̂* is the best empirical mean.  For rewards in [0, 1]; asymptotically optimal on Bernoulli arms.  Source: Honda &
+    Takemura 2015, "Non-asymptotic analysis of a new bandit algorithm for semi-bounded rewards", algorithm 1 (there for
+    a wider class of laws).
+    """
+
+    unit_interval = True
+    choose = staticmethod(by_index(_imed_index, _best_mean))
+    update = staticmethod(add)
+
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Sums:
+        return sums(learners, n_arms)

@@ -83,7 +83,7 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
     """Return ε at δ, rounded up, of adaptive Laplace releases, of which the n-th is ``costs[n]``-DP.
 
     On a grid of privacy losses, a Laplace release whose ε is on the grid has a loss whose divergence is exact at every
-    point and above it between them (as in `divergence.composed_epsilon`).  Any other release is replaced by a known
+    point and above it between them (as in `divergence.composed_epsilon`).  Every other release is replaced by a known
     mixture of its neighbours a and b on the grid, with weights that keep e^(−ε/2): the divergence (1 − e^((x−ε)/2))⁺ is
     convex in e^(−ε/2), so the mixture costs more.  Transforms are multiplied.
 

@@ -6,6 +6,7 @@ matrices: Shariff & Sheffet 2018.
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -125,11 +126,9 @@ class Tree(Wrapper):
         spent = np.array(self.costs)[np.frexp(self._batches.max(1))[1]]
         return {"epsilon": spent[:, 0], "delta": np.where(env.infinite_cost(self), 1.0, spent[:, 1])}
 
-    def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = (), **rest: Any) -> Guarantee:
+    def _claim(self, text: str, view: str, source: str, words: tuple[str, ...] = ()) -> Guarantee:
         words = _UNITS, FROZEN, *words, IDEALISED, SIMULATED
-        return Guarantee(
-            text, self.epsilon, self.delta, USER, view, words, source, run=ONCE, vetted=self.vetted, **rest
-        )
+        return Guarantee(text, self.epsilon, self.delta, USER, view, words, source, run=ONCE, vetted=self.vetted)
 
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
         """Return why nothing is promised in `env`, or ``""``: what is said of a tree, and then of all wrappers."""
@@ -220,4 +219,4 @@ class TreeGaussian(Tree):
         text = f"p-sums of a tree over {self.batches:,} batches, each with noise of σ = {self.scale:.4g}"
         source = "Dwork et al. 2010 and Chan et al. 2011 (tree); Balle & Wang 2018, theorem 8, at Δ² = 4.5 per p-sum"
         view, law = "the server and all other agents: all messages of an agent", self.mu * math.sqrt(self.depth)
-        return (self._claim(text, view, source, exact=partial(gaussian_together, law)),)
+        return (replace(self._claim(text, view, source), exact=partial(gaussian_together, law)),)

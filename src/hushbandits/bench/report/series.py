@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class Series:
         Legend entry.
     lines : sequence of Configuration
         Configurations whose runs are drawn.
-    x : (n,) array or list of str
+    x : (n,) array
         Times, swept values, or (``x="runs"``) the sorted values themselves.
     center, low, high : (n,) arrays
         The line and its band; of an ECDF: the share of runs up to x (no band).
@@ -44,7 +43,7 @@ class Series:
 
     label: str
     lines: Sequence[Configuration]
-    x: Any
+    x: Array
     center: Array
     low: Array
     high: Array
@@ -121,23 +120,24 @@ def _points(figure: Figure, label: str, lines: Sequence[Configuration], numeric:
     """Return a series of one point per cell, in sweep order, against the swept parameter or another metric."""
     front = figure.x not in lines[0].cell.point
     lines = [line for line in lines if len(line.final(figure.y)) and (not front or len(line.final(figure.x)))]
-    x: Any = np.empty(0)
+    nothing: Array = np.empty(0)
     if not lines:
-        return Series(label, lines, x, x, x, x)
+        return Series(label, lines, nothing, nothing, nothing, nothing)
     measures, columns = lines[0].metrics_spec, [line.final(figure.y) for line in lines]
-    more: dict[str, Any] = {}
+    runs: Sequence[Array] = ()
+    left = right = None
     if front:
         at = replace(figure, per_time=False)
-        x, more["left"], more["right"] = _summaries([line.final(figure.x) for line in lines], at, measures[figure.x])
+        x, left, right = _summaries([line.final(figure.x) for line in lines], at, measures[figure.x])
         x = np.where(np.isfinite(x), x, np.nan)  # a point at ∞ cannot be drawn
     else:
         swept = [line.cell.point[figure.x] for line in lines]
-        x = np.array(swept, float) if numeric else [str(value) for value in swept]
-        if not measures[figure.y].rate:
-            more["runs"] = columns
-    if numeric:
-        more["bounds"] = _theory(figure, [line.cell for line in lines], [x[i : i + 1] for i in range(len(x))])
-    return Series(label, lines, x, *_summaries(columns, figure, measures[figure.y]), **more)
+        x = np.array(swept, float) if numeric else np.array([str(value) for value in swept], object)
+        runs = () if measures[figure.y].rate else columns
+    at_each = [x[i : i + 1] for i in range(len(x))]
+    bounds = _theory(figure, [line.cell for line in lines], at_each) if numeric else {}
+    drawn = _summaries(columns, figure, measures[figure.y])
+    return Series(label, lines, x, *drawn, runs, bounds, left, right)
 
 
 def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tuple[Array, Array, Array]:

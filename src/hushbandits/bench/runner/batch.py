@@ -5,7 +5,7 @@ import re
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -112,9 +112,9 @@ class Batch:
 
     def prepared(self) -> tuple[Env, Team]:
         """Return a new env and team for the batch; raise ``ValueError`` or ``TypeError`` if they are incompatible."""
-        wrappers: Any = self.wrappers
+        wrappers = cast(Sequence[AnyWrapper], self.wrappers)
         if isinstance(wrappers, (list, tuple)):  # anything else is refused below
-            wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in wrappers]
+            wrappers = [make_wrapper(w.name, **w.params) if isinstance(w, Component) else w for w in self.wrappers]
         team = self.agent if isinstance(self.agent, Team) else make_team(self.agent, **self.params)
         env = assemble(self.env, team, runs=len(self.runs), env=self.env_params, wrappers=wrappers)
         check_compatible(env, team)

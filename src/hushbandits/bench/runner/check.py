@@ -65,7 +65,7 @@ class Instances:
         Raises
         ------
         ValueError, TypeError
-            Any error that a run would raise at its start.
+            An error that a run would raise at its start.
         """
         if cell.key in self._built:
             return self._built[cell.key]
@@ -144,7 +144,7 @@ def check(
     Raises
     ------
     ValueError, TypeError
-        Any error that a run would raise at its start, with the experiment's name.
+        An error that a run would raise at its start, with the experiment's name.
     """
     instances = Instances(experiments) if instances is None else instances
     skipped: dict[str, str] = {}

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hushbandits.bench.runner.batch import Batch, Failed, Played, Watch
-from hushbandits.bench.runner.estimate import Cost, Estimate
-from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.options import Cost, Estimate, RunOptions
 from hushbandits.bench.runner.pool import answers
 from hushbandits.bench.runner.progress import LENGTHS, progress_bar
 from hushbandits.core.team import EnvView

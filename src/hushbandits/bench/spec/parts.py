@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args, get_origin, get_type_hints
 
 from hushbandits.core import Params, integer, shown
 from hushbandits.core.random.seed_text import CLASSES, plain
@@ -46,10 +46,10 @@ class Part:
         return cls(**checked_table(cls.__name__.lower(), table, [f.name for f in own], needed))
 
     @classmethod
-    def read(cls, key: str, given: Any) -> Self:
+    def read(cls, key: str, given: object) -> Self:
         """Return `given` if it is a part, else the part that it describes; error messages use the name `key`."""
         try:
-            return given if isinstance(given, cls) else cls.from_dict(given)
+            return given if isinstance(given, cls) else cls.from_dict(cast(Params, given))
         except ValueError as error:
             raise ValueError(f"{key}: {error}") from None
 

@@ -6,7 +6,7 @@ Source: Rio et al. 2023; Féraud et al. 2019.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -158,7 +158,7 @@ class Exploration(Env):
         self.horizon = None if horizon is None else count("horizon", horizon, 1, LONGEST)
         move: Params = {"n_change_points": n_change_points, "horizon": self.horizon}
         #: The arms' locations.
-        self.arms = problem_arms(problem, means, rewards, n_arms, drift, permute=permute_arms, **move)
+        self.arms = problem_arms(problem, means, rewards, n_arms, drift, {"permute": permute_arms, **move})
         self.law, n_arms = self.arms.law, self.arms.n_arms
         n_agents, runs = count("n_agents", n_agents, 1), count("runs", runs, 1)
         own = 32.0 * n_agents + float(runs) * (n_agents * (2.0 * n_arms + 24) + 64.0 * n_arms)
@@ -331,10 +331,10 @@ class Exploration(Env):
             return None
         if not self.wrappers:
             return -1.0, np.zeros((self.runs, CURSOR), np.uint64)
-        only: Any = self.wrappers[0]
+        only = self.wrappers[0]
         if only.drop_prob is None or not all(map(only.ships, ("send", "deliver", "alter_own_reward"))):
             return None
-        return only.drop_prob, only._stream
+        return only.drop_prob, vars(only)["_stream"]
 
     @contextmanager
     def played(self) -> Iterator[None]:

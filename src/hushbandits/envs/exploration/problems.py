@@ -4,11 +4,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, real, reals
+from hushbandits.core import Arms, Array, Law, Params, RepeatingMeans, UniformMeans, choice, count, real, reals
 from hushbandits.core.utils import nearest
 
 
@@ -35,7 +34,7 @@ def problem_arms(
     rewards: str | Law | None,
     n_arms: int | None,
     drift: float | None,
-    **rest: Any,
+    rest: Params | None = None,
 ) -> Arms:
     """Return the arms of the problem named `problem`; `means`, `rewards` and `drift`, if given, replace the problem's.
 
@@ -55,7 +54,7 @@ def problem_arms(
     if means is None:
         means = known.means
     law = known.rewards if rewards is None else rewards
-    return Arms(means, law, n_arms=n_arms, drift=drift, **rest)
+    return Arms(means, law, n_arms=n_arms, drift=drift, **(rest or {}))
 
 
 def vote_threshold(delta: float, beta: float) -> int:

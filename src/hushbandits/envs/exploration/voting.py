@@ -17,7 +17,7 @@ from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, 
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
 from hushbandits.envs.exploration import ballot
-from hushbandits.policies.start import check_unit_rewards
+from hushbandits.policies.policy import check_unit_rewards
 
 _Rule = Callable[..., int]
 

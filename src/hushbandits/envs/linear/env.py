@@ -16,9 +16,8 @@ from hushbandits.core.utils import Message, choice, count, jit, real
 from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.envs.linear.server import FIELDS, RULES, Server
+from hushbandits.envs.linear.server import FIELDS, RULES, Flood, Server, Sums
 from hushbandits.envs.linear.task import LinearTask
-from hushbandits.envs.network.sums import Flood, Sums
 from hushbandits.envs.network.topology import placed
 from hushbandits.envs.rounds.env import FixedHorizon
 from hushbandits.estimators.ridge import picked

@@ -1,13 +1,12 @@
 """Messages of a linear bandit, sums of feature products and of rewards, and what wrappers may do to them."""
 
 from collections.abc import Collection
-from typing import Any, Self
+from typing import Self, cast
 
-from hushbandits.core import Channel, Fields, World
+from hushbandits.core import Array, Channel, Fields, World
 from hushbandits.core.payload import OPERATIONS, Sealing, Shuffling
 from hushbandits.envs.linear.server import FIELDS
-from hushbandits.envs.rounds.channels import SealedFields, ShuffledFields
-from hushbandits.envs.rounds.reports import Reports
+from hushbandits.envs.rounds.reports import Reports, SealedFields, ShuffledFields
 
 #: Operations that change rewards.
 _REWARDS = {"replace", "map", "add"}
@@ -41,10 +40,11 @@ class Increments(Reports):
         if verb in _REWARDS and (late := {*before} - _REWARDS):
             raise ValueError(f"{name} must change rewards before uploads are {OPERATIONS[min(late)]}: put it first")
 
-    def with_fields(self, **changes: Any) -> Self:
+    def with_fields(self, **changes: object) -> Self:
         """Return a copy with `changes`; a changed reward changes the upload with that pull, now or later."""
         if "reward" in changes:
-            changes["moment"] = self["moment"] + self["owed"](changes["reward"] - self["reward"], self["sent"])
+            off = cast(Array, changes["reward"]) - self["reward"]
+            changes["moment"] = self["moment"] + self["owed"](off, self["sent"])
         return super().with_fields(**changes)
 
     @classmethod

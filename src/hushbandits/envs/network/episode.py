@@ -17,7 +17,7 @@ from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.inbox import Mail, SlotInbox
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
 from hushbandits.envs.network.states import STATES, Changes
-from hushbandits.envs.rounds.shifts import SHIFTS, compiles, shifted
+from hushbandits.envs.rounds.env import SHIFTS, compiles, play, shifted
 
 
 class NetworkTeam(Team):
@@ -133,22 +133,6 @@ class NetworkTeam(Team):
 
         play(env, until, stops, look, advance)
         return True
-
-
-def play(
-    env: CoopNetwork,
-    until: float,
-    stops: Sequence[float],
-    look: Callable[[], None] | None,
-    advance: Callable[[int], None],
-) -> None:
-    """Call `advance` with the most rounds that it may play, up to round `until`; `look` at each of the `stops`."""
-    for stop in (*stops, until):
-        goal = math.ceil(min(stop, until, env.horizon))
-        while (t := int(env._t[0])) < goal:
-            advance(goal - t)
-        if look is not None:
-            look()
 
 
 def phases(env: CoopNetwork, team: Team) -> None:

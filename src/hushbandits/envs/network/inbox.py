@@ -14,7 +14,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked, index_field
+from hushbandits.core import Array, Field, Fields, Inbox, affordable, as_array, checked, index_field, locked
+from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.network.bfs import Near
 from hushbandits.envs.network.reductions import gather, mix, tally, total
 
@@ -343,32 +344,20 @@ class SlotInbox(Inbox):
         return out.reshape(ring.values[field].shape[1:])
 
 
-class TallyInbox(Inbox):
+class TallyInbox(OneSlot):
     """An inbox with sums per arm only, as secure aggregation releases them.
 
     Parameters
     ----------
-    pulls, sums : (R, M, K) arrays
+    tally : (R, M, 2, K) array
+        Pulls and sums.
     opened : (R, M) bool
         Whether there is a sum.
     """
 
-    fields = ("tally",)
-
-    def __init__(self, pulls: Array, sums: Array, opened: Array):
-        for array in (pulls, sums, opened):
-            array.flags.writeable = False
-        self._pulls, self._sums, self._opened = pulls, sums, opened
-
-    @property
-    def arrived(self) -> Array:
-        """``(R, M, 1)`` bool: whether the sums of any arm were released."""
-        return self._opened[:, :, None]
-
-    def __getitem__(self, field: str) -> Array:
-        if field != "tally":
-            raise KeyError(f"no field {field!r} in this inbox; its only field: tally (sums per arm)")
-        return np.stack([self._pulls, self._sums], 2)[:, :, None]
+    def __init__(self, tally: Array, opened: Array):
+        super().__init__({"tally": locked(tally)}, locked(opened))
 
     def tally(self) -> tuple[Array, Array]:
-        return self._pulls, self._sums
+        both = self._values["tally"]
+        return both[:, :, 0], both[:, :, 1]

@@ -7,8 +7,7 @@ post in flight.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from hushbandits.core.random.names import EDGES
 from hushbandits.core.world import World
 from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
+
+#: ``relay(run, relays)`` → which copies that agents send on are changed, and the new rewards.
+Relay = Callable[[int, Array], tuple[Array, Array]]
 
 
 class LossyTransport:
@@ -30,11 +32,11 @@ class LossyTransport:
         Random streams of the runs.
     edge_failure_prob : float
         Probability that an edge fails in a round.
-    relays : sequence of Wrapper
-        Wrappers that change rewards which agents send on (`relay`).
+    relays : sequence of callable
+        Methods `relay` of wrappers that change rewards which agents send on.
     """
 
-    def __init__(self, env: World, rng: Streams, edge_failure_prob: float, relays: Sequence[Any]):
+    def __init__(self, env: World, rng: Streams, edge_failure_prob: float, relays: Sequence[Relay]):
         self.n_arms, self.relays = env.n_arms, relays
         self._pace, self._edge_failure_prob, self._rngs = 1 + env.hop_delay, edge_failure_prob, rng.generators(EDGES)
         runs, m = len(rng), env.n_agents
@@ -87,10 +89,10 @@ class LossyTransport:
         copy = np.concatenate([own, self._copy])
         due = (ring.t - front[:, 0] + 1) % self._pace == 0
         passed = due & (front[:, 2] != front[:, 3])
-        for wrapper in self.relays:
+        for relay in self.relays:
             for run in range(runs):
                 mine = np.flatnonzero(passed & (front[:, 1] == run))
-                hit, drawn = wrapper.relay(run, front[mine, 3])
+                hit, drawn = relay(run, front[mine, 3])
                 copy[mine[hit]] = drawn[hit]
         edges = np.resize(self._edges, runs)
         up = np.zeros((runs, max(1, int(edges.max()))), bool)

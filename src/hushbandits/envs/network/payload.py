@@ -137,9 +137,8 @@ class SealedTallies(Channel):
         # The minimum holds per arm: an arm with fewer contributions looks like an arm without any.
         opened = total[..., : self._k] >= by.min_cohort
         lifted = np.where(total > m // 2, total - m, total)
-        pulls = np.where(opened, lifted[..., : self._k], 0).astype(float)
-        sums = np.where(opened, lifted[..., self._k :] / by.quantization_levels, 0.0)
-        return TallyInbox(pulls, sums, np.asarray(opened.any(2)))
+        pulls, sums = lifted[..., : self._k], lifted[..., self._k :] / by.quantization_levels
+        return TallyInbox(np.where(opened[:, :, None], np.stack([pulls, sums], 2), 0.0), np.asarray(opened.any(2)))
 
     def _play(self, inbox: Inbox) -> Array:
         code, arrived = inbox["code"], inbox.arrived

@@ -5,19 +5,22 @@ is a subclass that overrides what differs: the arms' locations, the rewards or t
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Env, Field, Fields, Inbox, Metric, Streams, Wrapper, index_field, locked
+from hushbandits.core import Arms, Array, Bernoulli, Env, Metric, Streams, Wrapper
+from hushbandits.core.messages import Field, Fields, Inbox, index_field
 from hushbandits.core.payload import Payload
+from hushbandits.core.random import rewards as laws
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import Params, affordable, count, shown
+from hushbandits.core.validation import locked
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -288,3 +291,40 @@ class Rounds(FixedHorizon):
     def _metrics(self) -> dict[str, Array]:
         """Return ``regret`` (R,), ``agent_regret`` (R, M) and ``messages`` (R,)."""
         return {"regret": self._regret.sum(1), "agent_regret": self.agent_regret, "messages": self._messages.copy()}
+
+
+# -- rounds in compiled code: rewards are a comparison with the location, or the location plus a number ----------------
+
+#: The range of rewards that are a location plus a random number, by law.
+SHIFTS: dict[type[Law], tuple[float, float]] = {laws.ClippedGaussian: (0.0, 1.0)}
+SHIFTS |= dict.fromkeys((laws.Gaussian, laws.Uniform, laws.Constant, laws.Stable), (-math.inf, math.inf))
+
+
+def compiles(law: Law) -> bool:
+    """Return whether compiled code can draw rewards of `law`."""
+    return type(law) is Bernoulli or type(law) in SHIFTS
+
+
+def shifted(law: Law, u: Array) -> Array:
+    """Return the numbers that are added to locations, given uniform samples; `u` for Bernoulli, which compares."""
+    if type(law) is Bernoulli:
+        return u
+    if type(law) is laws.ClippedGaussian:
+        law = laws.Gaussian(law.sigma)
+    return law.quantile(u, np.array(0.0)) + np.zeros(u.shape)
+
+
+def play(
+    env: FixedHorizon,
+    until: float,
+    stops: Sequence[float],
+    look: Callable[[], None] | None,
+    advance: Callable[[int], None],
+) -> None:
+    """Call `advance` with the most rounds that it may play, up to round `until`; `look` at each of the `stops`."""
+    for stop in (*stops, until):
+        goal = math.ceil(min(stop, until, env.horizon))
+        while (t := int(env._t[0])) < goal:
+            advance(goal - t)
+        if look is not None:
+            look()

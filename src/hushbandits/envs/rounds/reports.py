@@ -1,11 +1,14 @@
-"""Payload of one report per agent and round, and the operations of wrappers on reports."""
+"""What a round's messages are: a report per agent, what wrappers may do to it, and channels on named fields."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Law, Payload, PointNoise, Streams, Uniforms, World, shown
+from hushbandits.core import Array, Channel, Law, Payload, PointNoise, Streams, Uniforms, World, set_rows, shown
+from hushbandits.core.payload import Sealing, Shuffling
+from hushbandits.core.random.names import ORDER
 
 
 class Reports(Payload):
@@ -55,3 +58,82 @@ class Reports(Payload):
     def add(self, noise: Callable[[int], PointNoise], stream: Uniforms) -> Self:
         """Add independent noise to every reported reward."""
         return self.with_fields(reward=noise(1).onto(self["reward"], stream.next()))
+
+
+class ShuffledFields(Channel):
+    """Channel that deals a round's messages out to their senders in a uniform order: receivers learn no sender.
+
+    Parameters
+    ----------
+    by : Shuffling
+        The wrapper.
+    fields : tuple of str
+        The fields of a message.
+    """
+
+    cohort = "of one round"
+    _rngs: list[np.random.Generator]
+
+    def __init__(self, by: Shuffling, fields: tuple[str, ...]):
+        self._by, self._fields = by, fields
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        """Open the random streams of the shuffle."""
+        set_rows(self, rows, _rngs=rng.generators(ORDER))
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Shuffle the messages of each run."""
+        found = {name: message[name].copy() for name in self._fields}
+        for r in np.flatnonzero(message["sent"].any(1)).tolist():
+            agents = np.flatnonzero(message["sent"][r])
+            if self._by.protocol is None:
+                order = self._rngs[r].permutation(len(agents))
+            else:
+                order = self._by.order(r, [b"".join(x[r, a].tobytes() for x in found.values()) for a in agents])
+            for value in found.values():
+                value[r, agents] = value[r, agents[order]]
+        return message.with_fields(**found)
+
+
+class SealedFields(Channel):
+    """Channel that releases the sum of a round's messages, mod m and on a fixed-point grid.
+
+    The sum takes the place of one message, and zeros that of the others: receivers learn who sends, and the sum.
+
+    Parameters
+    ----------
+    by : Sealing
+        The wrapper.
+    fields : tuple of str
+        The fields that are added up.
+    n_agents : int
+        The most messages of a round.
+    """
+
+    cohort = "of one round"
+
+    def __init__(self, by: Sealing, fields: tuple[str, ...], n_agents: int):
+        self._by, self._fields = by, fields
+        self._modulus = 2 * n_agents * math.ceil(by.quantization_levels * by.bound) + 1
+        by.room(n_agents, n_agents * self._modulus)
+
+    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
+        """Do nothing: a sum needs no state."""
+
+    def send(self, message: Payload, env: World) -> Payload:
+        """Sum the messages of each run; those of fewer than `min_cohort` agents are lost."""
+        by, m, sent = self._by, self._modulus, message["sent"]
+        parts = [np.reshape(message[name], (*sent.shape, -1)) for name in self._fields]
+        values, opened = np.concatenate(parts, 2).astype(float), np.zeros_like(sent)
+        if not (largest := np.abs(values[sent]).max(initial=0.0)) <= by.bound:
+            raise ValueError(f"{by.name}: a message holds {largest:.4g}, but must be at most bound={by.bound:g}")
+        sums = np.zeros_like(values)
+        for r in np.flatnonzero(sent.sum(1) >= by.min_cohort).tolist():
+            agents = np.flatnonzero(sent[r])
+            total, left = by.add_up(r, np.rint(values[r, agents] * by.quantization_levels).astype(np.int64) % m, m)
+            if left.any():
+                opened[r, agents[left]] = True
+                sums[r, agents[left][0]] = np.where(total > m // 2, total - m, total) / by.quantization_levels
+        found = zip(self._fields, np.split(sums, np.cumsum([x.shape[2] for x in parts])[:-1], 2), strict=True)
+        put = {name: x.reshape(message[name].shape).astype(message[name].dtype) for name, x in found}
+        return message.with_fields(**put, sent=opened)
