@@ -11,8 +11,8 @@ from twins_federated import A, corrupted, fed_mom, naive_phases, rewards_of
 
 import hushbandits as hb
 from hushbandits.agents.demirel2022 import MAPPINGS, FedMoMUCB, clients_needed, group_size, tolerance
+from hushbandits.bench.runner.curves import record
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import record
 from hushbandits.wrappers.false_means import FalseMeans
 
 MEANS = (0.9, 0.2, 0.5, 0.85)

@@ -7,8 +7,9 @@ from helpers import build
 from kinds import each_once
 
 import hushbandits as hb
+from hushbandits.bench.runner.curves import record
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import record, rollout
+from hushbandits.core.rollout import rollout
 from hushbandits.envs.exploration.ballot import NOTHING
 from hushbandits.envs.exploration.problems import agent_weights
 

@@ -9,8 +9,8 @@ from scipy import stats
 from twin_streams import generator
 
 import hushbandits as hb
+from hushbandits.bench.runner.curves import record
 from hushbandits.core.random.streams import spawn_seeds
-from hushbandits.core.rollout import record
 from hushbandits.core.wrapper import Wrapper
 from hushbandits.testing.games import trace
 from hushbandits.wrappers.huber import Huber

@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hushbandits as hb
+from hushbandits.bench.runner.curves import record
 from hushbandits.best_arm.best_arm import ROUTINES
 from hushbandits.best_arm.elimination import successive_elimination
 from hushbandits.best_arm.private_elimination import private_elimination
-from hushbandits.core.rollout import record
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.wrappers.loss import Loss
 

@@ -6,7 +6,8 @@ import pytest
 import hushbandits as hb
 from hushbandits.agents.chowdhury2023 import DistDPSE
 from hushbandits.bench.runner.batch import Batch
-from hushbandits.core.rollout import record, rollout
+from hushbandits.bench.runner.curves import record
+from hushbandits.core.rollout import rollout
 
 
 class Counting(hb.Team):

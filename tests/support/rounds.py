@@ -4,7 +4,8 @@ import math
 
 from helpers import begin
 
-from hushbandits.core.rollout import record, rollout
+from hushbandits.bench.runner.curves import record
+from hushbandits.core.rollout import rollout
 from hushbandits.testing.games import same
 
 #: Checkpoints of a curve: early, adjacent, at the end of short runs, and far.

@@ -6,8 +6,8 @@ from kinds import by_class
 from named import taken
 
 import hushbandits as hb
+from hushbandits.bench.runner.curves import record
 from hushbandits.core.metric import Metric
-from hushbandits.core.rollout import record
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import list_envs, make_batched
 from hushbandits.wrappers.loss import Loss

@@ -1,4 +1,4 @@
-"""The rollout loop: a team plays all runs of an env, and metrics are sampled along the way."""
+"""The rollout loop: a team plays all runs of an env."""
 
 import copy
 import math
@@ -33,7 +33,9 @@ def rollout(env: Env, team: Team, seed: int | Seeds = 0, step: Callable[[], None
     >>> rollout(env, hb.make_team("Multi-UCB"))["regret"].shape
     (2,)
     """
-    return record(env, team, seed, step=step)[0]
+    check_compatible(env, team)
+    play(env, team, begin(env, team, seed), step, () if step is None else None)
+    return measured(env, team, env.metrics())
 
 
 def measured(env: Env, team: Team, finals: dict[str, Array]) -> dict[str, Array]:
@@ -51,86 +53,27 @@ def begin(env: Env, team: Team, seed: int | Seeds) -> Observation:
     return obs
 
 
-def _phases(env: Env, team: Team, obs: Observation, look: Callable[[], None]) -> None:
-    while np.count_nonzero(obs.running):
-        obs = env.pull(team.act(obs))
-        obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
-        assert obs.inbox is not None, "deliver of a wrapper must return an inbox, not None"
-        team.receive(obs.inbox)
-        look()
-
-
-def record(
-    env: Env,
-    team: Team,
-    seed: int | Seeds,
-    checkpoints: Sequence[int] = (),
-    metrics: Sequence[str] = (),
-    step: Callable[[], None] | None = None,
-    stops: Sequence[int] = (),
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Play every run to its end; return the final metrics, and `metrics` at the `checkpoints` of the env's clock.
+def play(
+    env: Env, team: Team, obs: Observation, look: Callable[[], None] | None, stops: Sequence[float] | None
+) -> None:
+    """Play every run from the first observation `obs` to its end, and call `look` at times on the way.
 
     Parameters
     ----------
-    env, team, seed
-        As in `play`.
-    checkpoints : sequence of C ints
-    metrics : sequence of str
-        Names.
-    step : callable, optional
-        Called after every round; with `stops`, compiled code may call it only when the clock reaches one of them.
-    stops : sequence of int
-        Times, in ascending order.  They change no number.
-
-    Returns
-    -------
-    final : dict of (R, …) arrays
-        As `play`.
-    curves : dict of (R, C) arrays
-        Values when the clock stood at each checkpoint: exact where the clock ticks in ones, linear inside
-        a step where the env says that its metrics are (a block of users); NaN past a run's end.
+    env, team : Env, Team
+        As `begin` leaves them.
+    obs : Observation
+        What `begin` returned.
+    look : callable, optional
+    stops : sequence of float, optional
+        Times, in ascending order, at which `look` is called at least; ``None``: after every round.
     """
-    check_compatible(env, team)
-    obs = begin(env, team, seed)
-    curves = _Curves(env, checkpoints, metrics)
-
-    def look() -> None:
-        if metrics:
-            curves.look()
-        if step is not None:
-            step()
-
-    rounds = (metrics and env.interpolate_metrics) or (step is not None and not stops)  # look at each of them
-    if rounds or not team.episode(env, math.inf, np.union1d(curves.grid, stops).tolist(), look):
-        _phases(env, team, obs, look)
-    return measured(env, team, env.metrics()), curves.values
-
-
-class _Curves:
-    """Curves of metrics, sampled at checkpoints of the env's clock."""
-
-    def __init__(self, env: Env, checkpoints: Sequence[int], metrics: Sequence[str]):
-        self._env, self.grid = env, np.asarray(checkpoints, float)
-        self._clock: Array = np.zeros(env.runs)
-        self._before = {name: np.zeros(env.runs) for name in metrics}
-        #: Per metric (R, C).
-        self.values = {name: np.full((env.runs, len(self.grid)), np.nan) for name in metrics}
-
-    def look(self) -> None:
-        """Store the env's metrics for all checkpoints that were passed since the last call."""
-        env, grid, clock, now = self._env, self.grid, self._clock, self._env.t.astype(float)
-        # Where no later step looks back at it, only a step that passes a checkpoint in some run costs anything.
-        hit = (clock[:, None] < grid) & (grid <= now[:, None])
-        if env.interpolate_metrics:
-            values, (r, c) = env.metrics(), np.nonzero(hit)
-            share = (grid[c] - clock[r]) / (now[r] - clock[r])
-            for name, before in self._before.items():
-                value = values[name].astype(float)
-                self.values[name][r, c] = before[r] + share * (value[r] - before[r])
-                self._before[name] = value
-        elif hit.any():
-            values = env.metrics()
-            for name, table in self.values.items():
-                np.copyto(table, values[name][:, None], where=hit)
-        self._clock = now
+    if stops is not None and team.episode(env, math.inf, stops, look):
+        return
+    while np.count_nonzero(obs.running):
+        obs = env.pull(team.act(obs))
+        obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
+        assert obs.inbox is not None
+        team.receive(obs.inbox)
+        if look is not None:
+            look()

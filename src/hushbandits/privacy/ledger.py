@@ -125,44 +125,14 @@ class Noises:
 
         All are ``(R, M)``, for the `left` users of blocks that were planned for `planned`; elsewhere they are 0.
         """
-        halves, drawn, (share, p) = self._halves, np.empty(planned.shape, bool), np.empty((2, *planned.shape))
-        while (new := _pair(planned, left, halves.known, halves.table, drawn, share, p)) >= 0:
-            halves.add(new)
-        return drawn, share, p
+        drawn, share, p = self._halves.by_size(planned)
+        return drawn > 0, joined(left, share), p
 
 
-@inlined
-def joined(n, share):  # type: ignore[no-untyped-def]
+def joined(n: Array | int, share: Array | float) -> Array:
     """Return the noise parameter of `n` users with a `share` each, rounded if it is within 1e-12 of an integer."""
     whole = np.rint(n * share)
-    return whole if abs(n * share - whole) < 1e-12 else n * share
-
-
-@jit
-def _pair(planned, left, known, table, drawn, share, p):  # type: ignore[no-untyped-def]
-    """Write what `Noises.pair` returns; return the first unknown size, or −1 if all are known."""
-    for r in range(planned.shape[0]):
-        for m in range(planned.shape[1]):
-            at = place(known, planned[r, m])
-            if known[at] < 0:
-                return planned[r, m]
-            drawn[r, m], share[r, m], p[r, m] = table[at, 0] > 0, joined(left[r, m], table[at, 1]), table[at, 2]
-    return -1
-
-
-@jit
-def _charge(n, survivors, known, table, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Update the largest ε and δ of each run by its blocks; return ``False`` if a block is incomplete or unknown."""
-    for r in range(n.shape[0]):
-        for m in range(n.shape[1]):
-            size = survivors[r, m]
-            if size > 0:
-                at = place(known, size)
-                if size != n[r, m] or known[at] < 0:
-                    return False
-                worst[r] = max(worst[r], table[at, 0])
-                worst_delta[r] = max(worst_delta[r], table[at, 1])
-    return True
+    return np.where(abs(n * share - whole) < 1e-12, whole, n * share)
 
 
 @jit
@@ -264,8 +234,6 @@ class Ledger:
     def use(self, n: Array, survivors: Array) -> None:
         """Record a round's blocks ``(R, M)`` that have survivors, and their costs; `n` is stored without a copy."""
         self.note(n, survivors)
-        if _charge(n, survivors, self._whole.known, self._whole.table, self.worst, self.worst_delta):
-            return
         if ((survivors == n) | (survivors == 0)).all():
             cost = self._whole.by_size(survivors)
         else:

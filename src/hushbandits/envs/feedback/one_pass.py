@@ -57,7 +57,7 @@ class OnePass:
         p = np.nan if half.p is None else half.p
         scale = math.log1p(-p) if p < 1.0 else -math.inf
         fewest, cost = self._secure.fewest(n, self._env), self._mechanism.ledger.cost(n)
-        return 1.0, joined(n, half.share), p, scale, *numbers, fewest, *cost
+        return 1.0, float(joined(n, half.share)), p, scale, *numbers, fewest, *cost
 
     @classmethod
     def of(cls, env: World) -> Self | None:
