@@ -16,9 +16,9 @@ from hushbandits.bench.reproduce import claiming, papers
 from hushbandits.bench.runner.archive import digests, header
 from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.errors import StoreError
+from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.rows import Runs, encoded
 from hushbandits.bench.runner.store import Store
-from hushbandits.core.utils.files import replacing
 
 VERSIONS = ("hushbandits", "sources", "python", "numpy", "scipy", "numba", "networkx")
 

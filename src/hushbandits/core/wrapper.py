@@ -227,9 +227,9 @@ def distinct(wrappers: object) -> Sequence[Wrapper]:
     """
     if not isinstance(wrappers, (list, tuple)) or not all(map(isinstance, wrappers, repeat(Wrapper))):
         raise ValueError(f"wrappers={wrappers!r} must be a list of Wrapper instances, such as [Huber(0.05)]")
-    if nameless := [type(w).__name__ for w in wrappers if not hasattr(w, "name")]:
-        raise ValueError(f"{nameless[0]}.__init__ must call super().__init__(name=name)")
-    names = [w.name for w in wrappers]
+    names = [getattr(w, "name", None) for w in wrappers]
+    if None in names:
+        raise ValueError(f"{type(wrappers[names.index(None)]).__name__}.__init__ must call super().__init__(name=name)")
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two wrappers are named {name!r}; give one of them another name=")
