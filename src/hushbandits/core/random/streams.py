@@ -89,19 +89,11 @@ class Streams:
     ((3, 2), True)
     """
 
-    def __init__(self, seeds: Seeds, name: str = ""):
-        self._given, self._name = seeds, name
+    def __init__(self, seeds: Seeds):
+        self._seeds = seeds
 
     def __len__(self) -> int:
-        return len(self._given)
-
-    @property
-    def _seeds(self) -> Seeds:
-        if self._name:  # derived when they are first used
-            seeds = self._given.copy()
-            philox_rows(self._given, word(self._name), seeds)
-            self._given, self._name = seeds, ""
-        return self._given
+        return len(self._seeds)
 
     def uniforms(self, step: int | Array, shape: tuple[int, ...] = (), part: str = "") -> Array:
         """Return uniform samples ``(R, *shape)`` on [0, 1), at one `step` of all runs or at one step per run."""
@@ -125,14 +117,15 @@ class Streams:
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
         """Return `each` cursors per run for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
-        seeds = self._seeds
-        cursors = np.zeros((len(seeds) * each, CURSOR), np.uint64)
-        open_cursors(seeds, word(part), each, cursors)
+        cursors = np.zeros((len(self._seeds) * each, CURSOR), np.uint64)
+        open_cursors(self._seeds, word(part), each, cursors)
         return cursors
 
     def below(self, name: str) -> "Streams":
         """Return streams with new keys derived from `name`; the new keys give no access to any other stream."""
-        return Streams(self._seeds, name)
+        seeds = self._seeds.copy()
+        philox_rows(self._seeds, word(name), seeds)
+        return Streams(seeds)
 
 
 class Uniforms:
