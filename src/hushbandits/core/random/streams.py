@@ -191,19 +191,17 @@ class Uniforms:
             self.step += np.uint64(self._at)
         self._read, self._at = self._read[:0], 0
 
-    def rows(self, count: int) -> Array:
-        """Return the uniform samples of every run's next `count` steps, ``(count, R, *shape)``."""
+    def rows(self, count: int, runs: slice = slice(None)) -> Array:
+        """Return the uniform samples of the next `count` steps of the `runs`, ``(count, R, *shape)``."""
         self._forget()
-        rows = self._ahead(count)
-        self.step += np.uint64(count)
+        rows = self._ahead(count, runs)
+        self.step[runs] += np.uint64(count)
         return rows
 
     def take(self, run: int, count: int) -> Array:
         """Return the uniform samples of the next `count` steps of one run, ``(count, *shape)``."""
-        self._forget()
-        rows = self._ahead(count, slice(run, run + 1))[:, 0]
-        self.step[run] += np.uint64(count)
-        return rows
+        one: Array = self.rows(count, slice(run, run + 1))[:, 0]
+        return one
 
 
 class Draws(Sequence[np.random.Generator]):
