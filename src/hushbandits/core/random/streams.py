@@ -200,8 +200,7 @@ class Uniforms:
 
     def take(self, run: int, count: int) -> Array:
         """Return the uniform samples of the next `count` steps of one run, ``(count, *shape)``."""
-        one: Array = self.rows(count, slice(run, run + 1))[:, 0]
-        return one
+        return self.rows(count, slice(run, run + 1)).squeeze(1)
 
 
 class Draws(Sequence[np.random.Generator]):
