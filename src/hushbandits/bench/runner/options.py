@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hushbandits.bench.runner.estimate import Estimate
-from hushbandits.core import choice, integer, shown
-from hushbandits.core.utils import extra
+from hushbandits.core import choice, extra, integer, shown
 
 BACKENDS = ("serial", "loky", "dask")
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, real, reals
-from hushbandits.core.utils import nearest
+from hushbandits.core import Arms, Array, Law, RepeatingMeans, UniformMeans, choice, count, nearest, real, reals
 
 
 @dataclass(frozen=True)
