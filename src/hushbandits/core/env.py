@@ -137,6 +137,9 @@ class Env(Rounds):
         """Set `sent_fields`, `own_reward_fields` and `inbox_fields`, the fields after all wrappers."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
+        #: Fields behind each wrapper with a user-defined `send`, by its name.
+        behind = zip(self.wrappers, way[1:], strict=True)
+        self._declared = {w.name: fields for w, fields in behind if not w.ships("send")}
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
         self._own_rewards = own = folded("own_reward_field", self.wrappers, rewards, self)
         back = folded("inbox_fields", self.wrappers[::-1], self._offers(self.sent_fields), self)
