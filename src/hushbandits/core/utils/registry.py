@@ -30,7 +30,7 @@ from hushbandits.core.utils.validate import an, flag, nearest, shown
 Entry = str | Callable[..., object]
 Parameters = dict[str, inspect.Parameter]
 _Made = TypeVar("_Made")
-_Call = TypeVar("_Call", bound=Callable[..., Any])
+_Call = TypeVar("_Call", bound=Callable[..., object])
 _PACKAGE = __name__.partition(".")[0]
 #: A class or function as ruff writes it, and the first line of its docstring; parsing a file takes ten times as long.
 _FIRST_LINE = re.compile(
