@@ -32,13 +32,11 @@ class TaskTeam(Team):
     required_own_reward = ()  # its task adapts to the fields that the env returns
     #: Its task writes the message.
     any_fields = True
+    #: Options of the task.
+    _options: Params
 
     def __init__(self, two_phase: bool):
         self.two_phase = flag("two_phase", two_phase)
-
-    def look(self, its: EnvView) -> RLTask:
-        """Return the RL task of the env behind the view `its`; raise ``ValueError`` if the env has no suitable task."""
-        raise NotImplementedError(f"{type(self).__name__} must define look(its)")
 
     def begin(self, rng: Streams) -> None:
         """Start R new runs, which draw from `rng`."""
@@ -52,16 +50,19 @@ class TaskTeam(Team):
         """Raise ``ValueError`` if `env` has no task, or if its task does not accept the team's options."""
         self.look(view_of(env))
 
-    def looking(self, its: EnvView, options: Params) -> RLTask:
-        """Return the task, with `options`, of the env behind the view `its`.
+    def look(self, its: EnvView) -> RLTask:
+        """Return the task, with the team's options, of the env behind the view `its`.
 
-        An env without a task or a horizon raises ``ValueError``.
+        An env without a horizon, or without a task that takes these options, raises ``ValueError``.
         """
         if its.horizon is None:
             raise ValueError(f"{self.name} needs the length of a run: give the env a horizon")
         if its.rl_task is None:
             raise ValueError(f"{self.name} needs an env with a task for learners; this env declares no such task")
-        return its.rl_task.asked(its, options)
+        try:
+            return its.rl_task.asked(its, self._options)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{self.name} cannot observe this env with its options: {error}") from None
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``two_phase`` (R,): whether the team chooses pull and message in two steps."""
@@ -158,19 +159,12 @@ class FromFunction(TaskTeam):
         two_phase: bool = False,
         name: str | None = None,
     ):
-        if not callable(function) or isinstance(function, type):
+        if not callable(function) or isinstance(function, type) or not inspect.signature(function).parameters:
             raise ValueError(f"function={shown(function)} must be a function of observations that returns actions")
         super().__init__(two_phase)
         self._function, self._options = function, given_options(task)
         self._wants = {"mask", "active_agents", "rngs"} & {*inspect.signature(function).parameters}
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
-
-    def look(self, its: EnvView) -> RLTask:
-        """Return the env's task with the team's options; raise ``ValueError`` if the env has no such task."""
-        try:
-            return self.looking(its, self._options)
-        except TypeError as error:
-            raise ValueError(f"{self.name} cannot observe this env: {error}") from None
 
     def begin(self, rng: Streams) -> None:
         """Open one generator per run if the function takes `rngs`, and call the function's `reset` if it has one."""

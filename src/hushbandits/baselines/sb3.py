@@ -15,11 +15,10 @@ from gymnasium.spaces import MultiBinary
 from hushbandits.agents.lifting import TaskTeam, given_options
 from hushbandits.baselines.learned import ACTIVATIONS, Learned, Network, heads_of, parts_of, read
 from hushbandits.baselines.sb3_choices import SCALE, choices
-from hushbandits.core import Array, EnvView, Params, RLTask, Streams, World, flag, shown
+from hushbandits.core import Array, Params, RLTask, Streams, World, extra, flag, shown, words
 from hushbandits.core.random.names import TRAINED
 from hushbandits.core.task import EARNED
 from hushbandits.core.team import view_of
-from hushbandits.core.utils import extra, words
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -109,12 +108,6 @@ class Trained(TaskTeam):
                 f"{self.name} reads {reads} numbers and gives {gives} scores, but this env shows {wide} numbers "
                 f"({', '.join(task.layout)}) and needs {scores} scores ({space}); set task= as in training"
             )
-
-    def look(self, its: EnvView) -> RLTask:
-        try:
-            return self.looking(its, self._options)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{self.name} cannot observe this env with the options of its training: {error}") from None
 
     def begin(self, rng: Streams) -> None:
         """Start R new runs of the policy, which draw from `rng`."""
@@ -206,7 +199,8 @@ def of_zip(path: Path, activation: str | None, masked: bool) -> Learned:
         from stable_baselines3.common.save_util import load_from_zip_file
 
     try:
-        _, parameters, _ = load_from_zip_file(path, load_data=False, device="cpu")
+        with path.open("rb") as file:
+            _, parameters, _ = load_from_zip_file(file, load_data=False, device="cpu")
         values = "q_net.q_net.0.weight" in parameters["policy"]
         made = activation or ("relu" if values else "tanh")
         return Learned(path.name, network(parameters["policy"]), made, deterministic=values, masked=masked)

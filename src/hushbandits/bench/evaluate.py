@@ -20,7 +20,7 @@ from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core import Params, affordable, integer, shown
 from hushbandits.core.env import Env
 from hushbandits.core.team import Team
-from hushbandits.core.utils import reach
+from hushbandits.core.utils import reach, told
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title
 
@@ -28,6 +28,7 @@ _RUN = 700  # bytes of the seed and metrics of one run
 _PULLS = 200_000  # pulls of a batch with short episodes, which then has more runs than `BATCH`
 
 
+@told
 def evaluate(
     env_id: AnyEnv, agent: AnyAgent | Team, runs: int = 20, seed: int = 0, env: Params | None = None,
     agent_kwargs: Params | None = None, wrappers: Sequence[AnyWrapper] = (), options: RunOptions | None = None,

@@ -8,9 +8,8 @@ import numpy as np
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
-from hushbandits.core import Array, Params, shown
+from hushbandits.core import Array, Params, nearest, shown
 from hushbandits.core.random.seed_text import canonical
-from hushbandits.core.utils import nearest
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from hushbandits.bench.results import Results, read
 from hushbandits.bench.runner.options import RunOptions, chosen_of
 from hushbandits.bench.runner.run import Played, play
 from hushbandits.bench.spec.experiment import Experiment
-from hushbandits.core import shown
+from hushbandits.core.utils import shown, told
 
 
 class Outcome(Played):
@@ -20,6 +20,7 @@ class Outcome(Played):
         return read(self.store)
 
 
+@told
 def run(
     experiments: Experiment | Sequence[Experiment], out: Path | str, *, seed: int = 0, shard: str | None = None,
     options: RunOptions | None = None,

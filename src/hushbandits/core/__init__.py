@@ -11,7 +11,7 @@ from hushbandits.core.random.streams import LONGEST, Streams, Uniforms, spawn_se
 from hushbandits.core.rows import set_rows
 from hushbandits.core.task import Coding, Part, RLTask
 from hushbandits.core.team import EnvView, Requirements, Team
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, jit, lean, reals, shown, words
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, extra, jit, lean, nearest, reals, shown, words
 from hushbandits.core.utils.validate import affordable, choice, count, divisor, flag, integer, probability, real
 from hushbandits.core.validation import Space, Stacked, as_array, checked, choices, handed, inside, locked
 from hushbandits.core.world import World
@@ -23,7 +23,7 @@ __all__ = [
     "Metric", "Noise", "Observation", "Params", "Part", "Payload", "PointNoise", "Privatizer", "RLTask",
     "RepeatingMeans", "Requirements", "Run", "Sealing", "SecureFunction", "Seeds", "Shuffling", "Space", "Stacked",
     "Standing", "Streams", "Team", "UniformMeans", "Uniforms", "World", "Wrapper", "affordable", "as_array", "checked",
-    "choice", "choices", "count", "divisor", "draw_locations", "flag", "handed", "index_field", "inside", "integer",
-    "invalid", "jit", "lean", "locked", "probability", "real", "reals", "require", "set_rows", "shown",
-    "spawn_seeds", "words",
+    "choice", "choices", "count", "divisor", "draw_locations", "extra", "flag", "handed", "index_field",
+    "inside", "integer", "invalid", "jit", "lean", "locked", "nearest", "probability", "real", "reals", "require",
+    "set_rows", "shown", "spawn_seeds", "words",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from hushbandits.core.random.streams import Streams
 from hushbandits.core.rounds import Rounds
 from hushbandits.core.task import RLTask
 from hushbandits.core.team import Team
-from hushbandits.core.utils import Action, Array, Params, Seeds, checked_names, count
+from hushbandits.core.utils import Action, Array, Params, Seeds, checked_names, count, ships
 from hushbandits.core.validation import checked_rows, checked_seeds, spoken_fields
 from hushbandits.core.wrapper import Wrapper, added, distinct, folded, gathered, outward
 
@@ -137,6 +137,9 @@ class Env(Rounds):
         """Set `sent_fields`, `own_reward_fields` and `inbox_fields`, the fields after all wrappers."""
         way = outward(self.wrappers, self.fields, self.message_class, self)
         self.sent_fields = way[-1]
+        #: Fields behind each wrapper with a user-defined `send`, by its name.
+        behind = zip(self.wrappers, way[1:], strict=True)
+        self._declared = {w.name: fields for w, fields in behind if not ships(w.send)}
         rewards = {"reward": _UNIT if self.law.unit_interval else Field()}
         self._own_rewards = own = folded("own_reward_field", self.wrappers, rewards, self)
         back = folded("inbox_fields", self.wrappers[::-1], self._offers(self.sent_fields), self)

@@ -52,29 +52,29 @@ class PointNoise(Noise, Protocol):
         """Return `x` plus the noise computed from the uniform samples `u`."""
 
 
-class Channel(Protocol):
-    """Operation on outgoing messages and the matching operation on inboxes."""
+class Channel:
+    """Operation on outgoing messages and the matching operation on inboxes; by default, it changes nothing."""
 
     #: Describes the set of messages that are shuffled or summed together.
     cohort: str
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of a message after the channel."""
+        """Return the fields of a message after `send`, given the `fields` before it, or raise ``ValueError``."""
         return fields
 
     def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of an inbox after the channel."""
+        """Return the fields of an inbox after `deliver`, given the `fields` before it."""
         return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Start all runs, or restart the runs `rows`, with the random streams `rng`."""
+        """Start all runs, or restart only the runs `rows`, with the random streams `rng`."""
 
     def send(self, message: "Payload", env: World) -> "Payload":
-        """Apply the channel to outgoing messages, and return the result."""
+        """Return the outgoing `message`, which a subclass may change."""
         return message
 
     def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Apply the channel to an inbox, and return the result."""
+        """Return the `inbox`, which a subclass may change."""
         return inbox
 
 

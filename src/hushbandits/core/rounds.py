@@ -8,7 +8,7 @@ import numpy as np
 
 from hushbandits.core.messages import Fields, Inbox, Observation
 from hushbandits.core.payload import Payload
-from hushbandits.core.utils import Action, Array, Message
+from hushbandits.core.utils import Action, Array, Message, shown
 from hushbandits.core.validation import checked, checked_message, handed
 from hushbandits.core.world import World
 
@@ -104,17 +104,16 @@ class Rounds(World, ABC):
         if self._phase != "communicate":
             self._refuse("communicate")
         said = None if message is None else self._said(message)
-        payload = self._payload or self.message_class
-        message = payload(self._standard() if said is None else said)
+        message = (self._payload or self.message_class)(self._standard() if said is None else said)
         self._phase = "broken"  # what counted and drew cannot do so again
         if said is not None:
             self._spoken(said)
         if self._passing is not None:
             self._passing(message)
         for wrapper in self.wrappers:
-            message = wrapper.send(message, self)
-            if type(message) is not self.message_class:
-                message = payload(message)
+            before, message = message, wrapper.send(message, self)
+            if type(message) is not self.message_class or wrapper.name in self._declared:
+                message = self._returned(wrapper.name, before, message)
             if self._passing is not None:
                 self._passing(message)
         inbox = self._transport(message)
@@ -125,6 +124,18 @@ class Rounds(World, ABC):
         obs = self._seen(inbox=inbox)
         self._phase = "pull" if np.count_nonzero(obs.running) else "over"
         return obs
+
+    def _returned(self, wrapper: str, before: Message, message: object) -> Payload:
+        """Return `message`, which a wrapper's `send` made of the message `before`, as a payload.
+
+        ``TypeError``: it is no message.  ``ValueError``: a user-defined wrapper added a field that it does not declare.
+        """
+        if not isinstance(message, Mapping):
+            raise TypeError(f"{wrapper}.send must return a message, such as its argument, not {shown(message)}")
+        payload = message if type(message) is self.message_class else (self._payload or self.message_class)(message)
+        for name in payload.keys() - before.keys() - self._declared.get(wrapper, payload).keys():
+            raise ValueError(f"{wrapper}.send added a field {name!r}, which its message_fields must declare")
+        return payload
 
     def _check_action(self, action: object) -> Action:
         """Return a copy of `action` as arrays; raise ``ValueError`` if `action` does not fit the fields `actions`."""
@@ -165,5 +176,5 @@ class Rounds(World, ABC):
     def standard_report(self) -> dict[str, Array]:
         """Return the default message by field, without ``reward`` if the agents cannot see their rewards."""
         self._begun("standard_report")
-        report = {name: np.array(value) for name, value in self._report().items()}
-        return {name: value for name, value in report.items() if name != "reward" or not self._withheld}
+        hidden = ("reward",) if self._withheld else ()
+        return {name: np.array(value) for name, value in self._report().items() if name not in hidden}

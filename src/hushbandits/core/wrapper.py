@@ -10,10 +10,9 @@ from itertools import repeat
 from typing import Any, ClassVar, NoReturn
 
 from hushbandits.core.guarantee import GuaranteeSource, declared, overridden
-from hushbandits.core.messages import Field, Fields, Inbox
+from hushbandits.core.messages import Field, Fields
 from hushbandits.core.metric import Metric
-from hushbandits.core.payload import OPERATIONS, Payload
-from hushbandits.core.random.streams import Streams
+from hushbandits.core.payload import OPERATIONS, Channel, Payload
 from hushbandits.core.utils import Array, flag, nearest, probability, ships, shown
 from hushbandits.core.utils.validate import checked_names, names_all
 from hushbandits.core.world import World
@@ -24,7 +23,7 @@ HOOKS = ("reset", "alter_own_reward", "published", "send", "deliver")
 _PARTS = (*HOOKS, "poster", "posting", "relay", "channel", "add_up", "order", "drop_prob", "max_drop_fraction")
 
 
-class Wrapper(GuaranteeSource):
+class Wrapper(Channel, GuaranteeSource):
     """Base class of all wrappers, which itself changes nothing.
 
     A wrapper is configured by its constructor and holds a run's state only after `reset`; an env works on
@@ -79,14 +78,6 @@ class Wrapper(GuaranteeSource):
             raise ValueError(f"name={shown(name)} of a {type(self).__name__} must be a non-empty string")
         self.name = name or type(self).__name__
 
-    def message_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of a message after this wrapper, given the `fields` before it, or raise ``ValueError``."""
-        return fields
-
-    def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return the fields of an inbox after this wrapper, given the `fields` before it."""
-        return fields
-
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
         """Return the fields of the agents' own rewards after this wrapper, given the `fields` before it.
 
@@ -99,20 +90,9 @@ class Wrapper(GuaranteeSource):
         """Raise ``TypeError``, because a wrapper is applied by `wrap` or `wrappers=`, not by a call."""
         raise TypeError(f"{self.name} is not callable: use hb.wrap(env, {self.name}(…)) or wrappers=[{self.name}(…)]")
 
-    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Start all runs, or restart only the runs `rows`, with the random streams `rng`."""
-
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         """Return the agents' own rewards (R, A) after this wrapper, in the range that `own_reward_field` declares."""
         return reward
-
-    def send(self, message: Payload, env: World) -> Payload:
-        """Return the outgoing `message`, which a subclass may change."""
-        return message
-
-    def deliver(self, inbox: Inbox, env: World) -> Inbox:
-        """Return the `inbox`, which a subclass may change."""
-        return inbox
 
     def published(self, env: World) -> Mapping[str, Array]:
         """Return the values of the fields that `own_reward_field` adds, each ``(R, A, …)``, at the end of a round."""

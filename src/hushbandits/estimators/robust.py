@@ -14,8 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, real
-from hushbandits.core.utils import nearest
+from hushbandits.core import Array, nearest, real
 from hushbandits.estimators.rules import evaluate
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from hushbandits.adapters.learners import Rows
 from hushbandits.baselines.learned import Learned, Network, heads_of
 from hushbandits.baselines.sb3_choices import CHOICES, choices, described_as, rule
-from hushbandits.core import Array, Streams, integer, real, spawn_seeds
+from hushbandits.core import Array, Streams, extra, integer, real, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
-from hushbandits.core.utils import extra
 from hushbandits.learning.models import mixed, widths_of
 from hushbandits.learning.record import Score, earned
 

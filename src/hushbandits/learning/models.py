@@ -14,8 +14,7 @@ import numpy as np
 from hushbandits.adapters.learners import HORIZONS
 from hushbandits.baselines.sb3 import weights_of
 from hushbandits.baselines.sb3_choices import described_as
-from hushbandits.core import Array, Params, choice, integer, real, shown
-from hushbandits.core.utils import extra, words
+from hushbandits.core import Array, Params, choice, extra, integer, nearest, real, shown, words
 from hushbandits.learning.record import Score
 
 if TYPE_CHECKING:
@@ -65,7 +64,9 @@ def build(algo: str, venv: VecEnv, hyper: Params, seed: int) -> BaseAlgorithm:
     network = {"net_arch": widths_of(given.pop("net_arch"))} if "net_arch" in given else {}
     parameters = inspect.signature(cls.__init__).parameters
     for name, value in given.items():
-        usual = parameters[name].default if name in parameters else None
+        if name not in parameters:
+            raise ValueError(f"algo.{name}={shown(value)} is no parameter of {algo}{nearest(name, parameters)}")
+        usual = parameters[name].default
         if isinstance(usual, bool | int | float) and type(value) not in (type(usual), int):
             raise ValueError(f"algo.{name}={shown(value)} must be a {type(usual).__name__}, such as {usual}")
         if name in ("gamma", "gae_lambda"):

@@ -179,8 +179,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     before, own_reward_field = core._own_rewards[at : at + 2]
 
     def send(message: Payload, out: Payload) -> None:
-        unsent = {*core._payload({})} if core._payload else set()
-        said = {field: out[field] for field in out if field in sends or field not in unsent} if unsent else out
+        unsent = {*(core._payload or dict)({})}
+        said = {field: out[field] for field in out if field in sends or field not in unsent}
         core._checked("message", said, {**sends, "sent": Field(dtype="?")})
         if "sent" not in message:
             return
@@ -276,7 +276,8 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     """
     n_arms = integer("n_arms", n_arms, 2)
     cls = policy if isinstance(policy, type) else type(make_policy(policy, **params))
-    check_hooks(cls, Policy, _POLICY)  # before the policy is built: a misspelt method is missing
+    # Before the policy is built: a misspelt method is missing.
+    check_hooks(cls, Policy, _POLICY if issubclass(cls, Policy) else ())
     made = make_policy(policy, **params)
     learners = _LEARNERS + (n_arms == _LEARNERS)
     uniforms = Streams(spawn_seeds(seed, 1)).cursors(learners) if made.random else None

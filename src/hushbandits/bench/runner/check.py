@@ -8,11 +8,10 @@ from hushbandits.bench.runner.batch import BATCH, Batch, sampled
 from hushbandits.bench.spec.claim import Claim, Difference, Slope, Value
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import place
-from hushbandits.core import affordable, integer, shown
+from hushbandits.core import affordable, integer, nearest, shown, words
 from hushbandits.core.metric import Metric
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.rollout import begin, measured
-from hushbandits.core.utils import nearest, words
 from hushbandits.core.wrapper import gathered
 from hushbandits.guarantee_table import HEADS, protection
 

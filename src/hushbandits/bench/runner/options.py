@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hushbandits.core import choice, integer, shown
-from hushbandits.core.utils import extra
+from hushbandits.core import choice, extra, integer, shown
 
 BACKENDS = ("serial", "loky", "dask")
 

@@ -62,6 +62,8 @@ class Store:
     """
 
     def __init__(self, path: Path | str, experiments: Sequence[Experiment] | None = None, seed: int = 0):
+        if not isinstance(path, str | Path):
+            raise TypeError(f"{shown(path)} must be the path of a results folder, such as 'runs/mine'")
         self.path = Path(path)
         self.problems: list[str] = []
         there = self._declared()

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from hushbandits.bench.spec.experiment import Experiment
 from hushbandits.builtin import EXPERIMENTS
-from hushbandits.core import shown
-from hushbandits.core.utils import nearest, words
+from hushbandits.core import nearest, shown, words
 from hushbandits.core.utils.files import ROOT
 from hushbandits.core.utils.registry import points
 

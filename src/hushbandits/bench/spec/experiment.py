@@ -10,9 +10,8 @@ from functools import cached_property
 from hushbandits.bench.spec.claim import Claim, Line
 from hushbandits.bench.spec.parts import Component, Count, Figure, Part, check, plain_name
 from hushbandits.bench.spec.vocabulary import place, short, symbol
-from hushbandits.core import Params, shown
+from hushbandits.core import Params, nearest, shown
 from hushbandits.core.random.seed_text import canonical, path_of, seed_text, standing
-from hushbandits.core.utils import nearest
 from hushbandits.registry import ENVS
 
 

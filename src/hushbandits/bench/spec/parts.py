@@ -9,9 +9,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args, get_origin, get_type_hints
 
-from hushbandits.core import Params, integer, shown
+from hushbandits.core import Params, extra, integer, nearest, shown
 from hushbandits.core.random.seed_text import CLASSES, plain
-from hushbandits.core.utils import extra, nearest
+from hushbandits.core.utils import told
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -117,7 +117,8 @@ def check(part: DataclassInstance, *but: str) -> None:
             found = thaw(msgspec.convert(plain(value), kind))
         except (TypeError, msgspec.ValidationError) as error:
             why = f"it must be one of {', '.join(map(repr, get_args(kind)))}" if get_origin(kind) is Literal else error
-            raise ValueError(f"{name}={shown(value)} is invalid: {why}") from None
+            words = str(why).replace("`array`", "a list").replace(" - at `$[...]`", " as one of its values")
+            raise ValueError(f"{name}={shown(value)} is invalid: {words}") from None
         object.__setattr__(part, name, tuple(found) if isinstance(found, list) else found)
 
 
@@ -184,6 +185,7 @@ class Component(Part):
     label: Name | None
     on: Name | None
 
+    @told
     def __init__(self, name: str, /, *, label: str | None = None, on: str | None = None, **params: object):
         for key, value in (("name", name), ("params", params), ("label", label), ("on", on)):
             object.__setattr__(self, key, value)

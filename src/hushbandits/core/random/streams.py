@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.core.random import samplers
 from hushbandits.core.random.philox import CURSOR, NAME, STEP, fill_ahead, open_cursors, philox_rows
-from hushbandits.core.utils import Array, Seeds
+from hushbandits.core.utils import Array, Seeds, integer
 
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
@@ -61,7 +61,7 @@ def spawn_seeds(seed: int, runs: int, first: int = 0, world: str = "") -> Seeds:
     >>> spawn_seeds(7, 2)[:, 2].tolist()
     [0, 1]
     """
-    seeds = np.empty((runs, 3), np.uint64)
+    seeds = np.empty((integer("runs", runs, 0), 3), np.uint64)
     seeds[:, :2] = _key(seed, world)
     seeds[:, 2] = np.arange(first, first + runs, dtype=np.uint64)
     return seeds

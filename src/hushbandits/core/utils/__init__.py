@@ -2,7 +2,7 @@
 # ruff: noqa: I001
 
 from hushbandits.core.utils.jit import Rule, jit, lean
-from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, words
+from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, told, words
 from hushbandits.core.utils.files import source_digest
 from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, an, choice, count, divisor, flag, integer
@@ -11,5 +11,5 @@ from hushbandits.core.utils.validate import checked_names, nearest, probability,
 __all__ = [
     "LARGEST_NUMBER", "Action", "Array", "Message", "Params", "Registry", "Rule", "Seeds", "Spec", "affordable", "an",
     "checked_names", "choice", "count", "divisor", "extra", "flag", "imported", "integer", "jit", "lean", "nearest",
-    "parameters", "probability", "reach", "real", "reals", "ships", "shown", "source_digest", "words",
+    "parameters", "probability", "reach", "real", "reals", "ships", "shown", "source_digest", "told", "words",
 ]  # fmt: skip

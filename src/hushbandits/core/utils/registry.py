@@ -30,6 +30,7 @@ from hushbandits.core.utils.validate import an, flag, nearest, shown
 Entry = str | Callable[..., object]
 Parameters = dict[str, inspect.Parameter]
 _Made = TypeVar("_Made")
+_Call = TypeVar("_Call", bound=Callable[..., object])
 _PACKAGE = __name__.partition(".")[0]
 #: A class or function as ruff writes it, and the first line of its docstring; parsing a file takes ten times as long.
 _FIRST_LINE = re.compile(
@@ -81,12 +82,11 @@ class Spec:
 
     def about(self) -> str:
         """Return the first line of the entry's docstring, read without an import if possible; ``""`` for a plug-in."""
-        if self.source:
-            return ""
         module, _, name = self.entry.partition(":") if isinstance(self.entry, str) else ("", "", "")
         found = docstrings(module).get(name)
-        own = found if found is not None else (self.load().__doc__ or "").strip().partition("\n")[0]
-        return own if self.rest is None else f"{name}: {self.rest.about()}"
+        if found is None:
+            found = "" if self.source else (self.load().__doc__ or "").strip().partition("\n")[0]
+        return found if self.rest is None else f"{name}: {self.rest.about()}"
 
     def build(
         self, kind: type[_Made], what: str, given: Params, also: Params | None = None, further: Iterable[str] = ()
@@ -130,6 +130,33 @@ class Spec:
         return made
 
 
+def told(function: _Call) -> _Call:
+    """Decorate a function: a call that does not fit its signature raises ``TypeError`` with the names that it takes.
+
+    Examples
+    --------
+    >>> told(lambda runs, seed=0: runs)(1, sed=2)
+    Traceback (most recent call last):
+        ...
+    TypeError: <lambda>: got an unexpected keyword argument 'sed'; did you mean seed?
+    """
+    takes = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*args: object, **given: object) -> object:
+        try:
+            takes.bind(*args, **given)
+        except TypeError as error:
+            wrong = next((name for name in given if name not in takes.parameters), "")
+            tables = (table for table in _TABLES if table.kind != "command")  # a command's options are for the shell
+            kinds = [table.kind for table in tables for n in table.builtin if wrong in table[n].parameters()]
+            meant = f", a parameter of {an(kinds[0])}" if kinds else nearest(wrong, takes.parameters.keys() - {"self"})
+            raise TypeError(f"{function.__qualname__.removesuffix('.__init__')}: {error}{meant}") from None
+        return function(*args, **given)
+
+    return checked  # type: ignore[return-value]
+
+
 @functools.lru_cache(maxsize=256)
 def _signature(entry: Callable[..., object]) -> Parameters:
     """Return the keyword parameters of a class or function, inherited ones included."""
@@ -157,14 +184,12 @@ def parameters(of: "Spec | Callable[..., object]") -> Parameters:
 
 @functools.cache
 def docstrings(module: str) -> dict[str, str]:
-    """Return the first docstring line of each class and function of a hushbandits module without importing the module.
+    """Return the first docstring line of each class and function of a module, which is not imported.
 
-    Of a module that is not of this package: nothing.
+    Of a module that is not beside this package: nothing.
     """
-    file = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    if not module.startswith("hushbandits.") or not file.is_file():
-        return {}
-    return dict(_FIRST_LINE.findall(file.read_text(encoding="utf-8")))
+    file = ROOT.parent.joinpath(*module.split(".")).with_suffix(".py")
+    return dict(_FIRST_LINE.findall(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 class Registry(Mapping[str, Spec]):
@@ -209,6 +234,7 @@ class Registry(Mapping[str, Spec]):
         self.entries: dict[str, Spec] = dict(builtin or {})
         self.builtin = frozenset(self.entries)
         self._group = group
+        _TABLES.append(self)
         for name in self.entries:
             announce(name)
 
@@ -263,6 +289,8 @@ class Registry(Mapping[str, Spec]):
             return self.entries[given]  # a registered name may hold a colon, as PettingZoo's may
         if isinstance(given, str) and ":" not in given:
             own = "" if "?" in (meant := nearest(given, self)) and "." not in given else "; your own: module:Class"
+            if other := next((table.kind for table in _TABLES if given in table.entries), ""):
+                meant, own = f", but {an(other)} is", ""
             raise ValueError(f"no {self.kind} is named {shown(given)}{meant}{own}")
         if not isinstance(given, str | type):
             raise ValueError(f"{self.kind}={shown(given)} must be {self.says}, or a name")
@@ -313,6 +341,8 @@ def imported(what: str, path: str) -> Callable[..., object]:
         raise ValueError(f"{what}: importing {path!r} raised {words(error)}") from error
 
 
+#: All registries.
+_TABLES: "list[Registry]" = []
 #: Folders that `reach` has put on the path.
 _reached: set[str] = set()
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Law, Params, RepeatingMeans, UniformMeans, choice, count, real, reals
-from hushbandits.core.utils import nearest
+from hushbandits.core import Arms, Array, Law, Params, RepeatingMeans, UniformMeans, choice, count, nearest, real, reals
 
 
 @dataclass(frozen=True)

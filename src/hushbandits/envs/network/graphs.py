@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from hushbandits.core import Array, affordable, count, shown
-from hushbandits.core.utils import nearest
+from hushbandits.core import Array, affordable, count, nearest, shown
 from hushbandits.envs.network.bfs import Links, connected, hops_from, links
 
 _SMALL = 24  # agents up to which the hard numbers are exact

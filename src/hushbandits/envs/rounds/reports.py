@@ -53,6 +53,8 @@ class Reports(Payload):
 
     def map(self, function: Callable[[Array], Array]) -> Self:
         """Apply `function` to every reported reward."""
+        if not callable(function):
+            raise TypeError(f"map takes a function of rewards, such as np.abs, not {shown(function)}")
         return self.with_fields(reward=function(self["reward"]))
 
     def add(self, noise: Callable[[int], PointNoise], stream: Uniforms) -> Self:
