@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as error:
+    raise ImportError(f"make_sb3 needs stable-baselines3: pip install 'hushbandits[sb3]' ({error})") from None
+
 from gymnasium import spaces
 
 from hushbandits.adapters.learners import Info, Rows, begun, checked_mode, of_run
-from hushbandits.core import Array, Env, extra, shown
-
-with extra("sb3"):
-    from stable_baselines3.common.vec_env import VecEnv
+from hushbandits.core import Array, Env, shown
 
 #: What a sub-env may be asked for by name.
 _READABLE = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")

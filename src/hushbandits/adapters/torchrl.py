@@ -3,14 +3,16 @@
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.adapters.learners import Rows
-from hushbandits.core import Array, Env, Space, Stacked, choices, extra, integer
-
-with extra("torchrl"):
+try:
     import torch
     from tensordict import TensorDict, TensorDictBase
     from torchrl.data import Binary, Bounded, Categorical, Composite, MultiCategorical, TensorSpec, Unbounded
     from torchrl.envs import EnvBase
+except ImportError as error:
+    raise ImportError(f"make_torchrl needs TorchRL ({error}): pip install 'hushbandits[torchrl]'") from error
+
+from hushbandits.adapters.learners import Rows
+from hushbandits.core import Array, Env, Space, Stacked, choices, integer
 
 
 class TorchRows(EnvBase):

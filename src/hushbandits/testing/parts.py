@@ -179,8 +179,8 @@ def _watched(core: Env, wrapper: Wrapper) -> dict[str, Callable[..., object]]:
     before, own_reward_field = core._own_rewards[at : at + 2]
 
     def send(message: Payload, out: Payload) -> None:
-        unsent = {*(core._payload or dict)({})}
-        said = {field: out[field] for field in out if field in sends or field not in unsent}
+        unsent = {*core._payload({})} if core._payload else set()
+        said = {field: out[field] for field in out if field in sends or field not in unsent} if unsent else out
         core._checked("message", said, {**sends, "sent": Field(dtype="?")})
         if "sent" not in message:
             return
