@@ -136,13 +136,11 @@ def _measure(means, gaps):  # type: ignore[no-untyped-def]
 
 
 @lean
-def _pick(arm, locations, gaps, found):  # type: ignore[no-untyped-def]
-    """Write location and gap of each pulled arm, ``(n, R, A)``, to `found`, ``(2, n, R, A)``."""
-    for i in range(arm.shape[0]):
-        for r in range(arm.shape[1]):
-            for a in range(arm.shape[2]):
-                k = arm[i, r, a]
-                found[0, i, r, a], found[1, i, r, a] = locations[r, k], gaps[r, k]
+def _pick(arm, locations, gaps, location, gap):  # type: ignore[no-untyped-def]
+    """Write location and gap of each pulled `arm` to `location` and `gap`."""
+    for r in range(arm.shape[0]):
+        for a in range(arm.shape[1]):
+            location[r, a], gap[r, a] = locations[r, arm[r, a]], gaps[r, arm[r, a]]
 
 
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
@@ -348,9 +346,10 @@ class Arms:
         t : int, or (R,) or (R, A) int array
         """
         if not self.moving:
-            found = np.empty((2, math.prod(arm.shape[:-2]), *arm.shape[-2:]))
-            _pick(arm.reshape(found.shape[1:]), self.locations, self._still.gap, found)
-            location, gap = found.reshape(2, *arm.shape)
+            if arm.ndim > 2:
+                return self.locations[self._runs, arm], self._still.gap[self._runs, arm]
+            location, gap = np.empty(arm.shape), np.empty(arm.shape)
+            _pick(arm, self.locations, self._still.gap, location, gap)
             return location, gap
         location, _, gap = self.look(t)
         if np.ndim(t) < 2:

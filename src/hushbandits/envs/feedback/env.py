@@ -281,7 +281,7 @@ class Feedback(Env):
         return self._metrics_of(np.arange(len(self.served)))
 
     def _metrics_of(self, rows: Array) -> dict[str, Array]:
-        (users, bits), each = np.zeros((2, len(rows)), np.int64), np.empty(len(rows))
+        users, bits, each = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), np.empty(len(rows))
         _total(rows, self.served, self._bits, users, bits, each)
         return {"regret": np.add.reduce(self._regret[rows], 1), "users": users, "bits": bits, "bits_per_user": each}
 
