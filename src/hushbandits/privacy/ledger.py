@@ -222,8 +222,8 @@ class Ledger:
         return spent.epsilon, spent.delta
 
     def note(self, n: Array, survivors: Array) -> None:
-        """Record a round's blocks ``(R, M)`` that have survivors, without costs; both are stored without a copy."""
-        self._log.append((n, survivors))
+        """Record a round's blocks ``(R, M)`` that have survivors, without costs; `n` is stored without a copy."""
+        self._log.append((n, survivors.copy()))
         if len(self._log) * n.size > _LONG:
             behind = int(self._since.min())  # rounds that every run has left behind
             del self._log[:behind]
@@ -233,7 +233,7 @@ class Ledger:
 
     def use(self, n: Array, survivors: Array) -> None:
         """Record a round's blocks ``(R, M)`` that have survivors, and their costs; `n` is stored without a copy."""
-        self.note(n, survivors.copy())
+        self.note(n, survivors)
         if ((survivors == n) | (survivors == 0)).all():
             cost = self._whole.by_size(survivors)
         else:
