@@ -2,7 +2,8 @@
 # ruff: noqa: I001
 
 from hushbandits.core.utils.jit import Rule, jit, lean
-from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, told, words
+from hushbandits.core.utils.registry import Registry, Spec, extra, imported, parameters, reach, ships, words
+from hushbandits.core.utils.calls import told
 from hushbandits.core.utils.files import source_digest
 from hushbandits.core.utils.types import Action, Array, Message, Params, Seeds
 from hushbandits.core.utils.validate import LARGEST_NUMBER, affordable, an, choice, count, divisor, flag, integer

@@ -30,7 +30,6 @@ from hushbandits.core.utils.validate import an, flag, nearest, shown
 Entry = str | Callable[..., object]
 Parameters = dict[str, inspect.Parameter]
 _Made = TypeVar("_Made")
-_Call = TypeVar("_Call", bound=Callable[..., object])
 _PACKAGE = __name__.partition(".")[0]
 #: A class or function as ruff writes it, and the first line of its docstring; parsing a file takes ten times as long.
 _FIRST_LINE = re.compile(
@@ -130,33 +129,6 @@ class Spec:
         return made
 
 
-def told(function: _Call) -> _Call:
-    """Decorate a function: a call that does not fit its signature raises ``TypeError`` with the names that it takes.
-
-    Examples
-    --------
-    >>> told(lambda runs, seed=0: runs)(1, sed=2)
-    Traceback (most recent call last):
-        ...
-    TypeError: <lambda>: got an unexpected keyword argument 'sed'; did you mean seed?
-    """
-    takes = inspect.signature(function)
-
-    @functools.wraps(function)
-    def checked(*args: object, **given: object) -> object:
-        try:
-            takes.bind(*args, **given)
-        except TypeError as error:
-            wrong = next((name for name in given if name not in takes.parameters), "")
-            tables = (table for table in _TABLES if table.kind != "command")  # a command's options are for the shell
-            kinds = [table.kind for table in tables for n in table.builtin if wrong in table[n].parameters()]
-            meant = f", a parameter of {an(kinds[0])}" if kinds else nearest(wrong, takes.parameters.keys() - {"self"})
-            raise TypeError(f"{function.__qualname__.removesuffix('.__init__')}: {error}{meant}") from None
-        return function(*args, **given)
-
-    return checked  # type: ignore[return-value]
-
-
 @functools.lru_cache(maxsize=256)
 def _signature(entry: Callable[..., object]) -> Parameters:
     """Return the keyword parameters of a class or function, inherited ones included."""
@@ -234,7 +206,7 @@ class Registry(Mapping[str, Spec]):
         self.entries: dict[str, Spec] = dict(builtin or {})
         self.builtin = frozenset(self.entries)
         self._group = group
-        _TABLES.append(self)
+        TABLES.append(self)
         for name in self.entries:
             announce(name)
 
@@ -289,7 +261,7 @@ class Registry(Mapping[str, Spec]):
             return self.entries[given]  # a registered name may hold a colon, as PettingZoo's may
         if isinstance(given, str) and ":" not in given:
             own = "" if "?" in (meant := nearest(given, self)) and "." not in given else "; your own: module:Class"
-            if other := next((table.kind for table in _TABLES if given in table.entries), ""):
+            if other := next((table.kind for table in TABLES if given in table.entries), ""):
                 meant, own = f", but {an(other)} is", ""
             raise ValueError(f"no {self.kind} is named {shown(given)}{meant}{own}")
         if not isinstance(given, str | type):
@@ -342,7 +314,7 @@ def imported(what: str, path: str) -> Callable[..., object]:
 
 
 #: All registries.
-_TABLES: "list[Registry]" = []
+TABLES: "list[Registry]" = []
 #: Folders that `reach` has put on the path.
 _reached: set[str] = set()
 
