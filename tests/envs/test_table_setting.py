@@ -68,3 +68,8 @@ def test_it_is_short_and_needs_nothing_private_of_its_bases():
         set(re.findall(rf"(?:self|super\(\))\.(_[a-z]\w*){end}", text)) for end in ("", r"\b[^=\n]*(?<![=<>!])=(?!=)")
     )
     assert read - own == set()
+
+
+def test_a_wrapper_that_its_messages_cannot_answer_is_named():
+    with pytest.raises(ValueError, match="LocalLaplace"):
+        hb.make_batched(SETTING, wrappers=["LocalLaplace"])
