@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import OmitArgPrefixes, UseAppendAction, arg
 
 from hushbandits.bench.report.terminal import escape, print_table, printable
-from hushbandits.core import shown
+from hushbandits.core import Params, Wrapper, shown
+from hushbandits.registry import make_wrapper
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +54,8 @@ class Game:
     seed
         Seed of the runs.
     set
-        A parameter of the env, or of every agent, such as env.n_agents=8 or agent.epsilon=0.5.
+        A parameter of the env, of every agent, or of one agent or wrapper by its name: env.n_agents=8,
+        agent.epsilon=0.5, UCB.sigma=0.5, Huber.rate=0.1.
     wrappers
         A wrapper; messages pass several wrappers in the given order.
     """
@@ -125,10 +127,19 @@ def by_owner(texts: Sequence[str], owners: Iterable[str]) -> dict[str, dict[str,
     for key, value in assignments("--set", texts).items():
         owner, _, name = key.rpartition(".")
         if owner not in found:
-            begin = " or ".join(f"{owner}." for owner in found)
-            raise ValueError(f"--set {shown(f'{key}={value}')} must begin with {begin}, such as env.n_agents=8")
+            text, begin = shown(f"{key}={value}"), " or ".join(f"{owner}." for owner in found)
+            if key.partition(".")[0] in found:
+                raise ValueError(f"--set {text} has too many dots: write a table, as in task.a={{b = 1}}")
+            raise ValueError(f"--set {text} must begin with {begin}, such as env.n_agents=8")
         found[owner][name] = value
     return found
+
+
+def parameters(game: Game, agents: Sequence[str]) -> list[tuple[Params, Params, list[Wrapper]]]:
+    """Return for each of the `agents` the parameters of the env and of the agent, and the wrappers."""
+    given = by_owner(game.set, ("env", "agent", *agents, *game.wrappers))
+    wrappers = [make_wrapper(name, **given[name]) for name in game.wrappers]
+    return [(given["env"], {**given["agent"], **given[name]}, wrappers) for name in agents]
 
 
 def note(text: object) -> None:

@@ -14,7 +14,7 @@ from hushbandits.bench.runner.batch import numbers_of
 from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.pool import kept
-from hushbandits.cli.console import Game, Players, by_owner, make_console, print_pairs, say_cost
+from hushbandits.cli.console import Game, Players, make_console, parameters, print_pairs, say_cost
 from hushbandits.core import choice
 
 
@@ -35,6 +35,7 @@ def evaluate(
       hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB1 --runs 50 --set env.graph=grid --set env.n_agents=9
       hushbandits evaluate DPMASE-Train-v0 Gap-Vote ES-DPMASE sb3:runs/mine --metric correct
       hushbandits evaluate DistDP-Train-v0 Dist-DP-SE --set agent.epsilon=0.5
+      hushbandits evaluate CoopNetwork-v0 Multi-UCB UCB --set UCB.sigma=0.4 --wrappers Huber --set Huber.rate=0.1
 
     Parameters
     ----------
@@ -52,15 +53,14 @@ def evaluate(
     dry_run
         Print runs, memory and CPU minutes, from short probes, and play nothing else.
     """
-    given = by_owner(game.set, ("env", "agent"))
-    parameters = given["env"], given["agent"], game.wrappers
     if not agents:
         raise ValueError(f"name at least one agent, as in: hushbandits evaluate {id} UCB1")
     if twice := [agent for agent in agents if agents.count(agent) > 1]:
         raise ValueError(f"agents: {twice[0]} is named twice")
     options = RunOptions(jobs, checkpoints=())
+    players = [*zip(agents, parameters(game, agents), strict=True)]
     # Check all names before the first agent plays.
-    plans = [planned(id, agent, runs, game.seed, *parameters, options) for agent in agents]
+    plans = [planned(id, agent, runs, game.seed, *given, options) for agent, given in players]
     offered = [numbers_of(*met) for _, met in plans]
     common = [name for name in offered[0] if all(name in names for names in offered)]
     asked = [] if metric is None else [choice("metric", metric, common)]
@@ -69,7 +69,7 @@ def evaluate(
         say_cost(estimate([(id, task) for task in tasks], replace(options, dry_run=dry_run)), table=dry_run)
         if dry_run:
             return 0
-        found = [evaluated(id, agent, runs, game.seed, *parameters, options) for agent in agents]
+        found = [evaluated(id, agent, runs, game.seed, *given, options) for agent, given in players]
     body = [
         [row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)]
         for result in found

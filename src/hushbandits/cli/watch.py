@@ -16,7 +16,7 @@ from hushbandits.adapters.render import moments, watched
 from hushbandits.bench.evaluate import planned
 from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.options import RunOptions
-from hushbandits.cli.console import Game, Players, by_owner, make_console
+from hushbandits.cli.console import Game, Players, make_console, parameters
 from hushbandits.core import integer, real, shown
 from hushbandits.core.task import RLTask
 
@@ -64,9 +64,7 @@ def watch(
     integer("frames", frames, 2, _MOST)
     real("fps", fps, 0, 50, closed="high")
     _check(out, overwrite)
-    given = by_owner(game.set, ("env", "agent"))
-    parameters, options = (given["env"], given["agent"], game.wrappers), RunOptions(checkpoints=())
-    _, (core, team) = planned(env, agent, 1, game.seed, *parameters, options)
+    _, (core, team) = planned(env, agent, 1, game.seed, *parameters(game, [agent])[0], RunOptions(checkpoints=()))
     core.task()  # prepares what the drawing needs, and raises if no arm is best
 
     def play() -> Iterator[RLTask]:
