@@ -16,8 +16,6 @@ from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.files import PART, replacing
 from hushbandits.core import Array, Params, RLTask, Streams, shown, spawn_seeds
 from hushbandits.core.random.names import TRAINED, agent
-from hushbandits.core.rollout import rollout
-from hushbandits.registry import make_team
 
 #: Content of ``card.json``: how to play the policy (`hushbandits.baselines.learned.learned`), and its ``training``.
 Card = dict[str, Any]
@@ -43,16 +41,11 @@ def score(player: Network, rows: Rows, seed: int) -> Score:
 
 
 def uniform(rows: Rows, seed: int) -> Score:
-    """Return the `Score` of uniform choices, but with the mean metrics of ``Random``.
-
-    Its metrics are those of the agent ``Random``, which follows the env's random policy.
-    """
+    """Return the `Score` of choices drawn uniformly from those that have an effect."""
     scores, seen = sum(heads_of(rows.task.action_space)), rows.task.observation_space.shape[0]
     alike = {"head.weight": np.zeros((scores, seen)), "head.bias": np.zeros(scores)}
     policy, space = Learned("uniform", alike, "tanh", masked=True), rows.task.action_space
-    found = score(_Uniform(policy) if isinstance(space, spaces.Box) else Network(policy), rows, seed)
-    found["metrics"] = _means(rollout(rows.core, make_team("Random"), seed))
-    return found
+    return score(_Uniform(policy) if isinstance(space, spaces.Box) else Network(policy), rows, seed)
 
 
 class _Uniform(Network):
