@@ -42,7 +42,8 @@ class Pair:
     improvement : float
         Probability that a run of A exceeds one of B, ties counted half.
     improvement_interval : (float, float)
-        Bootstrap interval; Clopper–Pearson if all runs of one line exceed all of the other.
+        Bootstrap interval; Clopper–Pearson if all runs of one line exceed all of the other.  No upper end is below,
+        and no lower end above, what Clopper–Pearson gives for no win and for nothing but wins.
     p : float
         Two-sided p-value for equal statistics: exchange of A and B within each pair, or of all labels if the runs are
         independent.
@@ -181,7 +182,8 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
 
     strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
     low, high = stats.bootstrap(effect, *strata, level=level, seed=seed)
-    return max(low, 0.0), min(high, 1.0)
+    rare = share_interval(0, min(n, m), level)[1]  # as wide as without any win: a rare win would hardly be resampled
+    return max(min(low, 1.0 - rare), 0.0), min(max(high, rare), 1.0)
 
 
 def _counts(indices: Array, n: int) -> Array:
