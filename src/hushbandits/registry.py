@@ -200,11 +200,9 @@ def make_team(agent: AnyAgent, /, **kwargs: object) -> Team:
     entry = spec.load()
     if not isinstance(entry, type) or issubclass(entry, Team):
         return spec.build(Team, f"agent {title(agent)}", kwargs)
-    if kwargs:
-        raise TypeError(f"agent {title(agent)!r} is built as {entry.__name__}(m, rng) and takes no {shown(kwargs)}")
     from hushbandits.agents.per_agent import PerAgent  # read where one class plays every seat
 
-    return PerAgent(entry)
+    return PerAgent(entry, params=kwargs)
 
 
 def _agent(agent: AnyAgent) -> Spec:

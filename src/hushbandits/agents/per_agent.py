@@ -8,7 +8,7 @@ import numpy as np
 from hushbandits.core.messages import Field, Fields, Inbox, Observation
 from hushbandits.core.random.streams import Streams
 from hushbandits.core.team import Team, view_of
-from hushbandits.core.utils import Action, Array, shown, words
+from hushbandits.core.utils import Action, Array, Params, nearest, parameters, shown, words
 from hushbandits.core.validation import checked, checked_message
 from hushbandits.core.world import World
 
@@ -42,12 +42,16 @@ class PerAgent(Team):
         Fields of its messages, if it does not send the default message.
     name : str
         Names its random streams.
+    params : dict, optional
+        Further arguments of `factory`, by name.
 
     Raises
     ------
     ValueError
         `factory` is a `Team` or a single built agent, cannot be called as ``factory(m, rng)``, or builds agents that
         cannot learn.
+    TypeError
+        A parameter that `factory` does not take.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class PerAgent(Team):
         setting: str = "",
         fields: Fields | None = None,
         name: str | None = None,
+        params: Params | None = None,
     ):
         plain = not isinstance(factory, type) or (hasattr(factory, "act") and not issubclass(factory, Team))
         if not callable(factory) or not plain:
@@ -82,8 +87,12 @@ class PerAgent(Team):
             )
         if isinstance(factory, type):
             _learning(factory)
-        self.factory = factory
+        self.factory, self.params = factory, dict(params or {})
         self.name = name or str(getattr(factory, "__name__", "PerAgent"))
+        known = [name for name in parameters(factory) if name not in ("m", "rng", "n_arms")]
+        for given, value in self.params.items():
+            if given not in known:
+                raise TypeError(f"agent {self.name} takes no parameter {given}={shown(value)}{nearest(given, known)}")
         self.setting = setting
         self.fields = fields
         # Agents without `compose` send the default message.
@@ -92,7 +101,9 @@ class PerAgent(Team):
     def reset(self, env: World, rng: Streams) -> None:
         """Build the M agents of every run."""
         self._face = view_of(env)
-        stated = {"n_arms": env.n_arms} if "n_arms" in inspect.signature(self.factory).parameters else {}
+        stated = dict(self.params)
+        if "n_arms" in inspect.signature(self.factory).parameters:
+            stated["n_arms"] = env.n_arms
         agents = range(env.n_agents)
         try:
             self._seats = [[self.factory(m, rng.generator(r, m), **stated) for m in agents] for r in range(len(rng))]
