@@ -93,7 +93,7 @@ def evaluate(
     curves = {name: (times, np.concatenate([lines[name] for _, lines, _ in batches])) for name in along}
     data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
     source, home = (first.seed, first.seed_text), (names[0], first.env_params)
-    one = Configuration(cell, cell.line, data, measures, seed_source=source, env=home)
+    one = Configuration(cell, cell.line, data, measures, seed_source=source, env=home, agent=first.params)
     return Results((Part(whole, (one,)),), met=met)
 
 

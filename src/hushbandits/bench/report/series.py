@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from hushbandits.bench.runner.configuration import Configuration
-from hushbandits.bench.spec.experiment import Cell, Experiment, Figure
+from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.bench.stats import quantile_band, summary
 from hushbandits.core import Array
@@ -105,7 +105,7 @@ def _curve(figure: Figure, label: str, line: Configuration) -> Series:
     late = times >= (figure.since or 0)
     times, values = times[late], values[:, late]
     scale = times if figure.per_time else np.ones_like(times)
-    bounds = {name: y / scale for name, y in _theory(figure, [line.cell], [times]).items()}
+    bounds = {name: y / scale for name, y in _theory(figure, [line], [times]).items()}
     drawn = _summaries((values / scale).T, figure, line.metrics_spec[figure.y])
     return Series(label, [line], times, *drawn, bounds=bounds)
 
@@ -135,7 +135,7 @@ def _points(figure: Figure, label: str, lines: Sequence[Configuration], numeric:
         x = np.array(swept, float) if numeric else np.array([str(value) for value in swept], object)
         runs = () if measures[figure.y].rate else columns
     at_each = [x[i : i + 1] for i in range(len(x))]
-    bounds = _theory(figure, [line.cell for line in lines], at_each) if numeric else {}
+    bounds = _theory(figure, lines, at_each) if numeric else {}
     drawn = _summaries(columns, figure, measures[figure.y])
     return Series(label, lines, x, *drawn, runs, bounds, left, right)
 
@@ -153,21 +153,23 @@ def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tup
     return center, low, high
 
 
-def _theory(figure: Figure, cells: Sequence[Cell], parts: Sequence[Array]) -> dict[str, Array]:
-    """Return the values of each theory function at the x of each cell, except functions that are always NaN."""
+def _theory(figure: Figure, lines: Sequence[Configuration], parts: Sequence[Array]) -> dict[str, Array]:
+    """Return the values of each theory function at the x of each configuration; leave out what is always NaN."""
     found = {
-        name: np.concatenate([_called(path, cell, x) for cell, x in zip(cells, parts, strict=True)])
+        name: np.concatenate([_called(path, line, x) for line, x in zip(lines, parts, strict=True)])
         for name, path in figure.bounds.items()
     }
     return {name: y for name, y in found.items() if not np.isnan(y).all()}
 
 
-def _called(path: str, cell: Cell, x: Array) -> Array:
+def _called(path: str, line: Configuration, x: Array) -> Array:
+    _, env = line.env or ("", {})
     try:
         bound = imported("bound", path)
-        return np.broadcast_to(np.asarray(bound(cell.env.params, cell.agent.params, x), float), x.shape)
+        y = bound(env, {"type": line.cell.agent.name, **line.agent}, x)
+        return np.broadcast_to(np.asarray(y, float), x.shape)
     except Exception as error:  # a formula that fails at these parameters must not prevent the figure
-        _warn(path, cell.label, words(error))
+        _warn(path, line.cell.label, words(error))
         return np.full(x.shape, np.nan)
 
 

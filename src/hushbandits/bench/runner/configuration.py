@@ -35,6 +35,8 @@ class Configuration:
         Master seed and seed text of the runs, if they differ from the cell's.
     env : tuple, optional
         The env's name and the given parameters, if they are known.
+    agent : dict
+        The given parameters of the agent, as far as they are known.
     """
 
     cell: Cell
@@ -44,6 +46,7 @@ class Configuration:
     seed: int | None = None
     seed_source: tuple[int, str] | None = None
     env: tuple[str, Params] | None = None
+    agent: Params = field(default_factory=dict)
 
     @cached_property
     def data(self) -> Runs:
@@ -79,7 +82,7 @@ def configurations(store: Store, experiment: Experiment, cells: Iterable[Cell] |
     return [
         Configuration(
             cell, cell.line, partial(store.rows.runs, cell.key, experiment.runs), store.metrics_spec(cell), store.seed,
-            env=(cell.env.name, cell.env.params),
+            env=(cell.env.name, cell.env.params), agent=cell.agent.params,
         )
         for cell in (experiment.cells() if cells is None else cells)
     ]  # fmt: skip
