@@ -156,6 +156,9 @@ def _play(
         if submit or beacon:
             settings = list(dict.fromkeys(task.setting for task in asked if task.name in rows))
             header = submission.header(agent, settings)
+            if missing := [task.name for task in chosen(settings) if task not in asked]:
+                whole = f"--tasks {' '.join(names)} lacks {', '.join(missing)}"
+                raise ValueError(f"{whole}: a submission has all tasks of its settings, such as --tasks {settings[0]}")
         if beacon:
             seed = submission.hidden_seed(header, beacon)
             words.append(f"{seed:032x}"[:8])
