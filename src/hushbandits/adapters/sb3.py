@@ -50,6 +50,8 @@ class RowsVecEnv(VecEnv):
             )
         self.rows, self.render_mode = rows, checked_mode(render_mode, ["rgb_array"])
         self.core: Env = rows.core  # which `hushbandits.privacy_report` reads
+        #: Where each part of an observation lies.
+        self.layout = task.layout
         self._action = np.zeros(0)
         super().__init__(rows.runs * rows.n_agents, task.observation_space, task.action_space)
 

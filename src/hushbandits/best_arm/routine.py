@@ -28,11 +28,11 @@ class Routine(NamedTuple):
     params : tuple of float
         Handed to every rule as `p`.
     plan : compiled ``(state, r, n, p, active, arms, uniforms) → int``
-        Write the arms to pull in this activation to the empty `arms`; return how many, 0: idle.
+        Mark the arms to pull in this activation in `arms`, ``(K,)`` bool, all false; return how many, 0: idle.
     learn : compiled ``(state, r, n, p, arms, reward, uniforms, vote) → int``
-        Take the rewards in, add votes to the empty `vote`; return ``SILENT`` (false), ``VOTES`` (true: a phase
-        ends, the votes are sent, `uniforms` is spent, and `sync` follows), or ``RESETS``: everybody begins afresh,
-        where the env passes resets on (else the same as ``VOTES``).
+        Take in the rewards, ``(K,)``, of the marked `arms`, and mark votes in `vote`, ``(K,)`` bool, all false;
+        return ``SILENT`` (false), ``VOTES`` (true: a phase ends, the votes are sent, `uniforms` is spent, and `sync`
+        follows), or ``RESETS``: everybody begins afresh, where the env passes resets on (else the same as ``VOTES``).
     sync : compiled ``(state, r, n, p, active)``
         Take in the global set after the votes were counted; by default nothing, for who reads it before it plays.
     uniforms : int

@@ -167,7 +167,7 @@ _AHEAD = 1 << 18  # most rewards drawn at once, K per activation
 class VotingTeam(Team):
     """Base class of the agents of private exploration.
 
-    A subclass sets `routine` (which may depend on K) and its `protocol`.
+    A subclass defines `routine`, which may depend on K.
     """
 
     setting = "exploration"
