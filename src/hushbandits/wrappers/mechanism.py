@@ -88,7 +88,7 @@ class Mechanism(Privatizer):
     #: What keeps a user's own message from the observer: ``"sum"``, a secure function behind the mechanism;
     #: ``"noise"``, its own alone; ``"server"``, one that is trusted.
     hidden_by: ClassVar[str] = "sum"
-    #: δ of its promise.
+    #: δ of its promise, and of a block's cost.
     delta: float = 0.0
     #: Fewest users of a block that is ever opened.
     smallest: int = 2
@@ -266,6 +266,8 @@ class Mechanism(Privatizer):
         """Return the claims, checked for blocks in which every planned user takes part."""
         behind = [*dropwhile(lambda w: w.name != self.name, env.wrappers)][1:]
         claims = self.claimed_guarantees(env)
+        for delta in (g.delta for g in claims if g.delta > self.delta and math.isfinite(g.epsilon)):
+            raise ValueError(f"delta={self.delta:g} of {self.name} must be at least the δ that it claims, {delta:g}")
         if self.hidden_by == "sum" and not any(map(self.seals, behind)):
             why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
             return tuple(replace(invalid(g, why), view="the server: every user's message") for g in claims)

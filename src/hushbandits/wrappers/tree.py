@@ -133,7 +133,8 @@ class Tree(Wrapper):
     def invalid_reason(self, env: World, known: tuple[type, list[str]] | None = None) -> str:
         """Return why nothing is promised in `env`, or ``""``: what is said of a tree, and then of all wrappers."""
         if self.batch is None:
-            return "agents time their messages by exact sums (batch=None), and an exact trigger is itself a release"
+            why = "agents time their messages by exact sums (batch=None), and an exact trigger is itself a release"
+            return f"{why}; Private-FedLinUCB has batches instead"
         if self.own_feedback == "true":
             return "agents see their exact rewards (own_feedback='true'): one user steers later arms in its message"
         if said := [name for name in env.fields if name not in env.report]:
