@@ -61,7 +61,7 @@ def test_white_box_rejects_dropouts_without_t_min():
     spent = {}
     for min_participants in (1.0, 0.9):
         verdicts = white_box(case(DiscreteLaplace(1.0, 1e-6, min_participants=min_participants), SecAgg()), 1024, 922)
-        (spent[min_participants],) = (v for v in verdicts if v.check.endswith("price"))
+        (spent[min_participants],) = (v for v in verdicts if "price" in v.check)
     assert spent[1.0].claimed == pytest.approx(1.18, abs=0.005)  # the price says so; ε alone would not hold
     assert spent[1.0].measured == pytest.approx(1.18, abs=0.005)
     assert spent[0.9].passed

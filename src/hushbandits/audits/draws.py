@@ -131,7 +131,9 @@ class Draws:
         if self.rewards is not None:
             yield self._later(self.rewards)
         evidence, words = max((max(x, 0.0), words) for x, words, _ in (*odd, pair))
-        check = f"{self.where}: another law than planned (closest: {f'by {words}' if words else 'in all'})"
+        narrow = "narrower" if uniforms.scale_between(self.u[self.there], 0.5)[0] > 1 else "wider"
+        what = f"closest: {f'by {words}' if words else 'in all'}" + ("" if self.coins else f"; {narrow} on the whole")
+        check = f"{self.where}: another law than planned ({what})"
         yield self._say(check, 1.0, max(evidence - math.log(2), 0.0) / critical, "× critical", "any law", other=True)
 
     def _many(self, part: Array) -> bool:

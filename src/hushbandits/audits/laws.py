@@ -74,7 +74,7 @@ def white_box(case: Case, n: int, survivors: int) -> Iterator[Verdict]:
         yield _held(case, law, case.promise.epsilon, case.promise.delta, f"{where}: promise")
     spent = mechanism.price(n, survivors)
     if math.isfinite(spent.epsilon):
-        yield _held(case, law, spent.epsilon, spent.delta, f"{where}: price")
+        yield _held(case, law, spent.epsilon, spent.delta, f"{where}: price at δ {spent.delta:g}")
     if said is not None:
         x = np.linspace(0, 1.5 * mechanism.epsilon, 13)
         over = float((law(x) - said(x)).max()) - 1e-9

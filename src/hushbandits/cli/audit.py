@@ -12,6 +12,8 @@ from hushbandits.audits.suite import UNSEEN, Check, checks
 from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.core import integer, real
 
+_WORST = 3  # failed checks of a group that are printed without --verbose
+
 
 def audit(
     names: Annotated[Positional[tuple[str, ...]], arg(metavar="[NAME|MODULE:CLASS ...]")] = (),
@@ -87,10 +89,13 @@ def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple
     These are all verdicts if `verbose`, otherwise the failures, the untested claims and the closest passing check.
     """
     by = {word: [v for v in found if v.word == word] for word in ("FAILS", "other law", "not tested", "passes")}
-    for v in found if verbose else [*by["FAILS"], *by["other law"][:1]]:
+    worst = sorted(by["FAILS"], key=lambda v: -v.measured)
+    for v in found if verbose else [*worst[:_WORST], *by["other law"][:1]]:
         values = f"measured {v.measured:.4g}, claimed {v.claimed:.4g}"
         values += f"; would have shown: {v.power}" if verbose and v.power and not v.why else ""
         yield f"{v.word:<8}  {v.subject}: {v.check} · {v.unit}: {values}", not v.passed
+    if (more := len(worst) - _WORST) > 0 and not verbose:
+        yield f"FAILS     {check.subject}: {check.what}, {more} more checks, less far off; --verbose prints them", True
     for why in () if verbose else dict.fromkeys(v.why for v in by["not tested"]):
         some = [v for v in by["not tested"] if v.why == why]
         what = some[0].check.partition(" (")[0] + (f", and {len(some) - 1} more" if len(some) > 1 else "")
@@ -101,5 +106,6 @@ def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple
     note = f", {len(by['other law'])} of another law than planned" if by["other law"] else ""
     near = f"; closest: {closest.check}, {closest.measured:.4g} of {closest.claimed:.4g}"
     least = [v.least for v in by["passes"] if not math.isnan(v.least)]
-    near += f"; a true ε of {min(least):.3g} would have been refuted" if least else ""
+    event = ", if one event shows it" if any(v.promise and v.promise.delta for v in by["passes"]) else ""
+    near += f"; a true ε of {min(least):.3g} would have been refuted{event}" if least else ""
     yield f"passes    {check.subject}: {check.what}, {len(by['passes'])} checks{note}{near}", False
