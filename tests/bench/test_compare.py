@@ -129,6 +129,19 @@ def test_the_improvements_interval_is_the_plain_bootstraps():
     assert pair.improvement_interval == pytest.approx(np.quantile(naive, [0.02, 0.98]), abs=0.03)
 
 
+def test_a_rare_win_leaves_no_less_doubt_than_none():
+    x = np.arange(24.0)
+    spans = []
+    for won in (0, 1):
+        y = x + 30.0
+        y[:won] = 22.5  # a single run of A exceeds it
+        (pair,) = against([line("a", x), line("b", y)], "regret").pairs
+        spans.append(pair.improvement_interval)
+        assert pair.improvement == won / 24**2
+    assert spans[1][0] == 0.0
+    assert spans[1][1] >= spans[0][1] > 0.1
+
+
 def test_the_metric_is_the_settings_where_none_is_named(results):
     assert hb.compare(*results).metric == "regret"
     env = {"n_agents": 8, "n_arms": 3, "threshold": 1, "horizon": 50}

@@ -16,8 +16,10 @@ from bench_helpers import begun, filled, known
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hushbandits as hb
 from hushbandits.bench.report.axes import COLOURS, panels, style
 from hushbandits.bench.report.figures import FORMATS, compose, drawn, inline, keys, pictures
+from hushbandits.bench.report.series import series
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.spec.experiment import Component, Figure
 
@@ -105,6 +107,18 @@ def test_a_bound_of_one_line_has_that_lines_colour_in_the_legend_and_one_of_seve
     (both,) = (handle for label, handle in entries.items() if label.startswith("theorem 2"))
     assert one.get_color() == style(1)["color"]
     assert both.get_color() not in COLOURS
+
+
+def stated(env, agent, x):
+    return np.full(len(x), 1.0 * env["n_agents"] if agent == {"type": "coop-UCB", "sigma": 0.1} else np.nan)
+
+
+def test_a_bound_gets_what_evaluate_was_given():
+    env, figure = {"n_agents": 3, "horizon": 20}, Figure(y="regret", bounds={"b": f"{__name__}:stated"})
+    for agent, params, bound in (("coop-UCB", {"sigma": 0.1}, 3.0), ("UCB1", {}, None)):
+        (part,) = hb.evaluate("CoopNetwork-v0", agent, runs=2, env=env, agent_kwargs=params).parts
+        (one,) = series(part.configurations, figure)
+        assert one.bounds == {} if bound is None else (one.bounds["b"] == bound).all()
 
 
 @given(st.lists(st.integers(0, 23), min_size=2, max_size=2, unique=True))

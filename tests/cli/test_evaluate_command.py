@@ -37,6 +37,16 @@ def test_one_agent_one_metric_and_parameters_of_both(capsys):
     assert "A − B" not in said
 
 
+def test_one_agent_or_wrapper_is_set_by_its_name(capsys):
+    more = ["--set", "coop-UCB.sigma=0.1", "--wrappers", "Loss", "--set", "Loss.rate=0.5", "--metric", "regret"]
+    assert main(["evaluate", "CoopNetwork-v0", "coop-UCB", "UCB1", *SMALL, *more]) == 0
+    said, env = capsys.readouterr().out, {"n_agents": 3, "horizon": 30}
+    lossy, made = [hb.make_wrapper("Loss", rate=0.5)], {"sigma": 0.1}
+    lost = hb.evaluate("CoopNetwork-v0", "coop-UCB", 6, env=env, agent_kwargs=made, wrappers=lossy)
+    assert number(lost.final("regret").mean()) in said
+    assert main(["evaluate", "CoopNetwork-v0", "UCB1", "--set", "env.means.low=0.1"]) == 2
+
+
 def test_what_cannot_be_won_says_so_once(capsys):
     more = ["--set", "env.n_agents=2", "--set", "env.termination=players", "--set", "env.horizon=10", "--runs", "2"]
     assert main(["evaluate", "DPMASE-v0", "DP-MASE", *more]) == 0

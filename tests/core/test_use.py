@@ -97,3 +97,22 @@ def test_what_nobody_says_is_not_a_zero(fields, extra_fields, words, lacking):
     ) as error:
         hb.rollout(core, hb.PerAgent(agent, fields=fields))
     assert "\n" not in str(error.value)
+
+
+class Fixed:
+    blind = True
+
+    def __init__(self, m, rng, arm=0):
+        self.arm = arm
+
+    def act(self, t):
+        return self.arm
+
+
+def test_parameters_reach_the_class_of_one_agent():
+    env = {"n_agents": 2, "horizon": 5, "means": (0.9, 0.5), "permute_arms": False}
+    lost = [hb.evaluate("CoopNetwork-v0", Fixed, runs=1, env=env, agent_kwargs={"arm": arm}) for arm in (0, 1)]
+    assert [one.final("regret").item() for one in lost] == pytest.approx([0.0, 4.0])
+    for wrong in ({"am": 1}, {"m": 1}):
+        with pytest.raises(TypeError, match=r"Fixed .*am=1|Fixed .*m=1"):
+            hb.make_team(Fixed, **wrong)

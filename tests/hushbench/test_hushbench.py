@@ -203,6 +203,8 @@ def test_an_agent_of_ones_own_from_code_to_page(here, hidden, capsys):
     asked = ["bench", "--agents", "own_server:Server", "--jobs", "1", "--tasks"]
     assert main([*asked, "users-small"]) == 0  # the folder's first task
     assert "users-small" in capsys.readouterr().out
+    assert main([*asked, "users-small", "--submit", "mine.json", *hidden]) == 2
+    assert "users-plain" in capsys.readouterr().err
     assert main([*asked, "feedback", "--submit", "mine.json"]) == 2
     submit = ["feedback", "--submit", "mine.json", *hidden]
     head = capsys.readouterr().err

@@ -175,6 +175,18 @@ class Unknown(NoiseLaw):
         return np.zeros(size, np.int64)
 
 
+def test_a_mechanism_claims_no_more_delta_than_its_blocks_cost():
+    class Half(Mine):
+        def claimed_guarantees(self, env):
+            return (Guarantee("mine", self.epsilon, 1e-5, "one reward", "the server", (), "me"),)
+
+    env = Feedback(wrappers=[Half(lambda n: PolyaDifference(1 / n, 4.0)), SecAgg()], horizon=2000)
+    with pytest.raises(ValueError, match=r"delta=0 of Half .* 1e-05"):
+        env.guarantees()
+    env.mechanism.delta = 1e-5
+    assert env.guarantees()[0].delta == 1e-5
+
+
 def test_the_base_decides_what_a_mechanism_of_ones_own_may_promise():
     def privacy(law, *wrappers, epsilon=1.0):
         return Feedback(wrappers=[Mine(law, epsilon), *wrappers], horizon=2000).guarantees()[0]
