@@ -6,9 +6,10 @@ from kinds import weekly_but
 from policies import HOMES, NET, trained
 
 import hushbandits as hb
+from hushbandits.adapters.learners import Rows, learners_core
 from hushbandits.baselines.learned import read
 from hushbandits.baselines.sb3_choices import CHOICES, described
-from hushbandits.learning.record import HELD_OUT
+from hushbandits.learning.record import HELD_OUT, uniform
 
 ALL = HOMES | {"priced": ("PricedNetwork-Train-v0", {**NET, "graph": "path", "message_rounds": (4,)})}
 STEPS = {"network": 300, "exploration": 3000, "feedback": 600}
@@ -66,3 +67,10 @@ def test_renamed_arms_rename_what_describes_a_choice(case):
     moved = np.concatenate([np.arange(a * blocks, (a + 1) * blocks) for a in order])
     moved = np.concatenate([moved, np.arange(k * blocks, uniforms.shape[-1])])
     assert np.array_equal(described(task, turned, uniforms[..., moved]), described(task, seen, uniforms)[..., moved, :])
+
+
+def test_uniform_play_reports_the_metrics_of_its_own_return():
+    rows = Rows(learners_core("DPMASE-Train-v0", 64, (), None, {}))
+    found = uniform(rows, HELD_OUT)
+    earned = 2 * found["metrics"]["correct"] - 1 - found["metrics"]["rounds"] / rows.core.horizon
+    assert found["return"] == pytest.approx(earned)

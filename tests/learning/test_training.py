@@ -49,14 +49,6 @@ def test_a_tiny_one_learns_what_ucb1_knows(tmp_path):
 
 
 @pytest.mark.weekly
-def test_uniform_play_reports_the_metrics_of_its_own_return(tmp_path):
-    env = {"n_agents": 4, "horizon": 50}
-    card = train("DPMASE-v0", tmp_path / "a", algo="es", steps=1, env=env, evaluations=1, held_out=64)
-    uniform = card["training"]["random"]
-    earned = 2 * uniform["metrics"]["correct"] - 1 - uniform["metrics"]["rounds"] / 50
-    assert uniform["return"] == pytest.approx(earned)
-
-
 def test_an_interrupted_training_learns_as_much_as_one_that_was_not(tmp_path):
     given = {"steps": 20_000, "seed": 1, "env": DUEL, "hyper": LEARNS, "evaluations": 4, "held_out": 64, "runs": 16}
     whole = read(trained(tmp_path / "a", **given)).card["training"]["curve"]
