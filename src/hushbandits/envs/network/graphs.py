@@ -60,7 +60,9 @@ def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:
     elif isinstance(graph, str) and graph in GRAPHS:
         found = GRAPHS[graph](n_agents)
     else:
-        raise ValueError(f"graph={shown(graph)} is not a known graph{nearest(str(graph), [*GRAPHS, 'erdos-renyi'])}")
+        meant = nearest(str(graph), [*GRAPHS, "erdos-renyi"])
+        own = "no networkx graph (TOML: { Graph = { nodes = 3, edges = [[0, 1], [1, 2]] } }) and no known name"
+        raise ValueError(f"graph={shown(graph)} is {own}{meant}")
     return links(nx.to_scipy_sparse_array(found, weight=None))
 
 
