@@ -144,7 +144,7 @@ def test_what_may_be_negative_is_not_cut_off(tmp_path):
     assert axes.get_ylim()[0] < -2
 
 
-@pytest.mark.parametrize("most", [33_000.0, 51_000.0, 90_000.0, 140_000.0, 300_000.0])
+@pytest.mark.parametrize("most", [33_000.0, 51_000.0, 90_000.0, 140_000.0, 300_000.0, 1_700_000.0, 20_000_000.0])
 def test_a_logarithmic_axis_has_three_numbers_at_least_which_do_not_touch(tmp_path, most):
     whole = known(figures=(Figure(y="regret", x="runs", log="x"),), agents=[Component("UCB1")], runs=12)
     store = filled(tmp_path, whole, values=lambda cell: {"regret": np.geomspace(27_000.0, most, 12)})

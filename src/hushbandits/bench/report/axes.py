@@ -206,9 +206,10 @@ def _number(axis: Axis, log: bool, swept: Collection[float] = ()) -> None:
         axis.set_major_locator(ticker.FixedLocator(sorted(swept)))
         axis.set_minor_locator(ticker.NullLocator())
     elif log and high >= 3 * low:
-        # A narrow axis would show at most one power of ten.
+        # A narrow axis would show few powers of ten.
         reach = high / low if low > 0 else np.inf
-        steps = (1, 1.5, 2, 3, 4, 5, 7) if reach < 5 else (1.0, 2.0, 3.0, 5.0) if reach < 50 else (1.0,)
+        few: tuple[float, ...] = (1, 3) if reach < 1000 else (1,)
+        steps = (1, 1.5, 2, 3, 4, 5, 7) if reach < 5 else (1, 2, 3, 5) if reach < 50 else few
         axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=7))
     else:
         whole = all(value == int(value) for value in swept or [0.5])
