@@ -176,8 +176,10 @@ class Tails(Samples):
         self._lists = lists = _Lists(2 * math.prod(shape))  # Y and X of an arm, side by side
         head = np.zeros((*shape, 8))
         head[..., 2:4] = math.inf, -math.inf
+        memo = np.zeros((*shape, 10))
+        memo[..., 3:5] = -math.inf, math.inf
         self.state = Ends(
-            head, lists.start, lists.size, lists.data, np.zeros((*shape, 7)), np.zeros((2, shape[2], 1)),
+            head, lists.start, lists.size, lists.data, memo, np.zeros((2, shape[2], 1)),
             np.zeros(shape[2], np.int64), self.keep, isinstance(estimator, LugosiMendelson),
             estimator.parameters[0],
         )  # fmt: skip
