@@ -167,12 +167,18 @@ class _Desk:
 def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> None:
     """Play a block of at most `most` rounds at once, with rewards computed in compiled code."""
     env._phase = "broken"  # until the rounds are over
-    t, ring, books = int(env._t[0]), env._ring, desk.books
-    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
+    t, ring, books, added = int(env._t[0]), env._ring, desk.books, compiles(env.law)
+    per_round = max(env.n_arms, env.n_agents) if added else max(1, env.runs * env.n_agents * env.n_arms // 8)
+    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // per_round)))
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)
-    fates, uniforms = _fates(env, desk.poster, rounds), shifted(env.law, uniforms)
+    fates = _fates(env, desk.poster, rounds)
+    if added:
+        uniforms = shifted(env.law, uniforms)
+    else:
+        location = desk.payment.location.swapaxes(0, 1)[:, :, None]
+        desk.payment = desk.payment._replace(paid=(env.arms.tables or env.law).quantile(uniforms[..., None], location))
     desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
     env._played(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
@@ -181,7 +187,8 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
 def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
     stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
     low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
-    return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
+    paid = np.empty((0, 0, 0, 0))
+    return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high, paid)
 
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) -> None:
@@ -197,6 +204,7 @@ def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) ->
 
 
 _BLOCK = 1 << 14  # numbers per run that are computed ahead
+_ALL_ARMS = 1 << 11  # a round is worth that many rewards: all arms' are computed ahead
 _PHASES = ("act", "compose", "receive")
 
 
@@ -212,7 +220,7 @@ def _pays(env: CoopNetwork) -> bool:
     law = type(env.law)
     # The gaps of moving arms are computed for many rounds at once only if that needs no special function.
     plain = type(env.arms) is Arms and (law.mean is Law.mean or not env.arms.moving)
-    return plain and compiles(env.law)
+    return plain and (compiles(env.law) or env.runs * env.n_agents * env.n_arms <= _ALL_ARMS)
 
 
 def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:
