@@ -57,7 +57,8 @@ def shortest_window(y, n, q, gap, guess):
     i, step = 0, 1
     while i <= last:
         end = min(i + step - 1, last)
-        if y[up + i] - y[end] > length:  # so are all intervals from rank i to `end`
+        least = y[up + i] - y[end]  # of all intervals from rank i to `end`
+        if least > length or (least == length and (2 * i - last > off or last - 2 * end > off)):
             i, step = end + 1, 2 * step
         elif step > 1:
             step = 1
