@@ -19,7 +19,7 @@ from hushbandits.estimators.running import follow, kind, values_kept
 from hushbandits.policies.policy import sums
 from hushbandits.policies.ucb import UCB1
 
-_AHEAD = 512  # values of an arm that fit before a block of rounds begins
+_AHEAD = 1024  # values of an arm that fit before a block of rounds begins
 
 
 class _Private(NamedTuple):

@@ -34,7 +34,7 @@ def _merge(data, start, size, new):
     _sort(new)
     end = start + size
     for j in range(new.size - 1, -1, -1):
-        p = _rank(data, start, end, new[j])
+        p = end if end == start or data[end - 1] <= new[j] else _rank(data, start, end, new[j])
         _raise(data[p : end + j + 1], j + 1)
         data[p + j] = new[j]
         end = p
