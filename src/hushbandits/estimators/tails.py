@@ -109,28 +109,13 @@ def take(own, r, m, arm, reward, count):
     for k in range(fresh.size):
         if fresh[k]:
             i = 2 * (first + k)
-            y, x, known = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k]
-            if _grow(y, x, keep, i, own.start, own.size, own.data, known):
+            y, x, known, low, high = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k], head[k, _LOW], head[k, _HIGH]
+            if _grow(y, x, keep, i, own.start, own.size, own.data, known, low, high):
                 head[k, _CHANGED] = 1.0
             fresh[k] = 0
             if own.size[i] == 2 * keep:
                 inner = own.start[i] + keep
                 head[k, _LOW], head[k, _HIGH] = own.data[inner - 1], own.data[inner]
-
-
-@lean
-def _placed(tails, keep, y):
-    # put y into the tail where it lies, whose inner end falls out; say whether it lies in one
-    if y < tails[keep - 1]:
-        p = _rank(tails, 0, keep, y)
-        _raise(tails[p:keep], 1)
-    elif y > tails[keep]:
-        p = _rank(tails, keep, tails.size, y) - 1
-        _lower(tails[keep : p + 1], 1)
-    else:
-        return False
-    tails[p] = y
-    return True
 
 
 @lean
@@ -145,57 +130,49 @@ def _outside(new, low, high):
 
 
 @lean
-def _grow(y, x, keep, i, start, size, data, known):
-    # take in new values of one arm; say whether 𝒵 may have changed
-    full, shrunk, changed = size[i] == 2 * keep, False, False
+def _grow(y, x, keep, i, start, size, data, known, low, high):
+    # take in new values of one arm, whose tails end at `low` and `high`; say whether 𝒵 may have changed
+    full, changed, ends = size[i] == 2 * keep, False, data[start[i] :]
+    y = y[: _outside(y, low, high)]
     for value in y:
         changed |= value < known[_BOTTOM] or value > known[_TOP]
-    if full:
-        tails = data[start[i] : start[i] + 2 * keep]
-        for value in y:
-            shrunk |= _placed(tails, keep, value)
-    else:
-        size[i] = _merge(data, start[i], size[i], y)
-        if size[i] > 2 * keep:
-            size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
-    count = x.size
-    if size[i] == 2 * keep:
-        low, high = data[start[i] + keep - 1], data[start[i] + keep]
-        if shrunk or not full:  # some X lie in the tails no longer
+    size[i] = _merge(data, start[i], size[i], y)
+    if size[i] >= 2 * keep:
+        size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
+        low, high = ends[keep - 1], ends[keep]
+        if y.size or not full:  # some X lie in the tails no longer
             tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
             _move(known, tail, min(low, known[_BOTTOM]), max(high, known[_TOP]))
             a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
             size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
-        count = _outside(x, low, high)
-    for value in x[:count]:
-        if value < known[_BOTTOM]:
-            known[_BELOW] += 1.0
+    x = x[: _outside(x, low, high)]
+    for value in x:
+        if value < known[_BOTTOM] or value > known[_TOP]:
+            known[_BELOW if value < known[_BOTTOM] else _ABOVE] += 1.0
             known[_OUT], known[_MORE] = add(known[_OUT], known[_MORE], value)
-        elif value > known[_TOP]:
-            known[_ABOVE] += 1.0
-            known[_OUT], known[_MORE] = add(known[_OUT], known[_MORE], value)
-    size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:count])
+    size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
     return changed
 
 
 @lean
 def _move(known, x, low, high):
     # move 𝒵 to [low, high]: number and sum of the X below and above it, of which `x` are the sorted ends
-    a, b, total, rest = int(known[_BELOW]), x.size - int(known[_ABOVE]), known[_OUT], known[_MORE]
-    while a < x.size and x[a] < low:
-        total, rest = add(total, rest, x[a])
-        a += 1
-    while a > 0 and x[a - 1] >= low:
-        a -= 1
-        total, rest = add(total, rest, -x[a])
-    while b > 0 and x[b - 1] > high:
-        b -= 1
-        total, rest = add(total, rest, x[b])
-    while b < x.size and x[b] <= high:
-        total, rest = add(total, rest, -x[b])
-        b += 1
+    a, total, rest = _walk(x, int(known[_BELOW]), low, 1.0, known[_OUT], known[_MORE])
+    b, total, rest = _walk(x, x.size - int(known[_ABOVE]), np.nextafter(high, np.inf), -1.0, total, rest)
     known[_BOTTOM], known[_TOP], known[_BELOW], known[_ABOVE] = low, high, a, x.size - b
     known[_OUT], known[_MORE] = total, rest
+
+
+@lean
+def _walk(x, p, low, sign, total, rest):
+    # walk from rank p to the first value of at least `low`, and add what is passed on the way up to the sum
+    while p < x.size and x[p] < low:
+        total, rest = add(total, rest, sign * x[p])
+        p += 1
+    while p > 0 and x[p - 1] >= low:
+        p -= 1
+        total, rest = add(total, rest, -sign * x[p])
+    return p, total, rest
 
 
 @lean
