@@ -60,13 +60,12 @@ def _hear(own, r, mail, t):
     g, v, depth = r % own.lag.shape[0], own.leader[r], mail.sent.shape[0]
     (arm, reward), sent, after, told = mail.values, mail.sent[:, r], t % depth + 1, own.arm[r]
     arm, reward, lags, delay, sender = arm[:, r], reward[:, r], own.lag[g, v], mail.delay[g, v], mail.sender[g, v]
-    informed = own.informed[r]
-    informed[v] = True
+    own.informed[r, v] = True
     for w in range(lags.size):
         lag = lags[w]
         i = after - lag if lag <= after else after - lag + depth  # in place of a remainder
         if 0 < lag <= t and sent[i, v]:
-            told[w], informed[w] = arm[i, v], True
+            told[w], own.informed[r, w] = arm[i, v], True
     for s in range(mail.degree[g, v]):
         lag, w = delay[s], sender[s]
         i = after - lag if lag <= after else after - lag + depth
@@ -214,9 +213,8 @@ class QuACK(PolicyTeam):
         depth = max(16 * agents, 1024, min(100 * agents, 2**19 // (runs * n_arms)))  # longer blocks for few runs
         return _Queues(
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
-            informed=np.zeros((runs, agents), bool),
-            queue=np.zeros((runs, n_arms, depth)), head=np.zeros((runs, n_arms), np.int64),
-            size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
+            informed=np.zeros((runs, agents), bool), queue=np.zeros((runs, n_arms, depth)),
+            head=np.zeros((runs, n_arms), np.int64), size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
             pi=self.learners(env, rng, 1, agents * env.horizon),
         )  # fmt: skip
 
@@ -267,11 +265,10 @@ class QuACK(PolicyTeam):
 
     def ahead(self) -> int:
         """Return how many rounds compiled code may play: 0 if π is user-defined or the leader is not known yet."""
-        own = self.state
-        rounds = int(own.queue.shape[2] - own.size.max()) // self._slots if self._slots else LONGEST
+        rounds = int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
         if rounds == 0 or self._t < self._pause or not self._ships:
             return 0
-        if own.informed.all():
+        if self.state.informed.all():
             return rounds
-        guess(self._rngs, self._n_arms, own.informed, self._arm)
+        guess(self._rngs, self._n_arms, self.state.informed, self._arm)
         return 1

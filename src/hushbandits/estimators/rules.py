@@ -63,9 +63,9 @@ def shortest_window(y, n, q, gap, guess):
         elif step > 1:
             step = 1
         else:
-            reach, centre = y[up + i] - y[i], abs(2 * i - last)
-            if reach < length or (reach == length and (centre < off or (centre == off and i < best))):
-                best, length, off = i, reach, centre
+            centre = abs(2 * i - last)
+            if least < length or centre < off or (centre == off and i < best):
+                best, length, off = i, least, centre
             i += 1
     return best
 

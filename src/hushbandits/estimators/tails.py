@@ -34,27 +34,15 @@ def _merge(data, start, size, new):
     _sort(new)
     end = start + size
     for j in range(new.size - 1, -1, -1):
-        p = end if end == start or data[end - 1] <= new[j] else _rank(data, start, end, new[j])
-        _raise(data[p : end + j + 1], j + 1)
+        p = end
+        if p > start and data[p - 1] > new[j]:
+            p = start + np.searchsorted(data[start:end], new[j], "right")
+        low, up = data[p:end], data[p + j + 1 : end + j + 1]
+        for i in range(low.size - 1, -1, -1):
+            up[i] = low[i]
         data[p + j] = new[j]
         end = p
     return size + new.size
-
-
-@lean
-def _raise(x, by):
-    # move all but the last `by` values up
-    old, new = x[: x.size - by], x[by:]
-    for i in range(old.size - 1, -1, -1):
-        new[i] = old[i]
-
-
-@lean
-def _lower(x, by):
-    # move all but the first `by` values down
-    old, new = x[by:], x[: x.size - by]
-    for i in range(old.size):
-        new[i] = old[i]
 
 
 @lean
@@ -68,21 +56,11 @@ def _sort(x):
 
 
 @lean
-def _rank(data, start, end, x):
-    # the first place of the sorted list whose value is larger
-    while start < end:
-        middle = (start + end) // 2
-        if data[middle] > x:
-            end = middle
-        else:
-            start = middle + 1
-    return start
-
-
-@lean
 def _cut(data, start, size, low, high):
     # take positions low … high − 1 out of the list
-    _lower(data[start + low : start + size], high - low)
+    up, down = data[start + high : start + size], data[start + low : start + size - high + low]
+    for i in range(up.size):
+        down[i] = up[i]
     return size - (high - low)
 
 
@@ -108,14 +86,9 @@ def take(own, r, m, arm, reward, count):
     first = (r * own.head.shape[1] + m) * fresh.size
     for k in range(fresh.size):
         if fresh[k]:
-            i = 2 * (first + k)
-            y, x, known, low, high = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k], head[k, _LOW], head[k, _HIGH]
-            if _grow(y, x, keep, i, own.start, own.size, own.data, known, low, high):
-                head[k, _CHANGED] = 1.0
+            y, x, known = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k]
+            _grow(y, x, keep, 2 * (first + k), own.start, own.size, own.data, head[k], known)
             fresh[k] = 0
-            if own.size[i] == 2 * keep:
-                inner = own.start[i] + keep
-                head[k, _LOW], head[k, _HIGH] = own.data[inner - 1], own.data[inner]
 
 
 @lean
@@ -130,16 +103,18 @@ def _outside(new, low, high):
 
 
 @lean
-def _grow(y, x, keep, i, start, size, data, known, low, high):
-    # take in new values of one arm, whose tails end at `low` and `high`; say whether 𝒵 may have changed
-    full, changed, ends = size[i] == 2 * keep, False, data[start[i] :]
+def _grow(y, x, keep, i, start, size, data, head, known):
+    # take in new values of one arm
+    full, low, high = size[i] == 2 * keep, head[_LOW], head[_HIGH]
     y = y[: _outside(y, low, high)]
     for value in y:
-        changed |= value < known[_BOTTOM] or value > known[_TOP]
+        if value < known[_BOTTOM] or value > known[_TOP]:  # 𝒵 may have changed
+            head[_CHANGED] = 1.0
     size[i] = _merge(data, start[i], size[i], y)
     if size[i] >= 2 * keep:
         size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
-        low, high = ends[keep - 1], ends[keep]
+        low, high = data[start[i] + keep - 1], data[start[i] + keep]
+        head[_LOW], head[_HIGH] = low, high
         if y.size or not full:  # some X lie in the tails no longer
             tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
             _move(known, tail, min(low, known[_BOTTOM]), max(high, known[_TOP]))
@@ -151,7 +126,6 @@ def _grow(y, x, keep, i, start, size, data, known, low, high):
             known[_BELOW if value < known[_BOTTOM] else _ABOVE] += 1.0
             known[_OUT], known[_MORE] = add(known[_OUT], known[_MORE], value)
     size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
-    return changed
 
 
 @lean

@@ -167,19 +167,19 @@ class _Desk:
 def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> None:
     """Play a block of at most `most` rounds at once, with rewards computed in compiled code."""
     env._phase = "broken"  # until the rounds are over
-    t, ring, books, added = int(env._t[0]), env._ring, desk.books, compiles(env.law)
-    per_round = max(env.n_arms, env.n_agents) if added else max(1, env.runs * env.n_agents * env.n_arms // 8)
-    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // per_round)))
+    t, ring, books, plain = int(env._t[0]), env._ring, desk.books, compiles(env.law)
+    most_numbers = max(env.n_arms, env.n_agents, 0 if plain else env.runs * env.n_agents * env.n_arms // 8)  # a round's
+    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // most_numbers)))
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)
-    fates = _fates(env, desk.poster, rounds)
-    if added:
+    fates, payment = _fates(env, desk.poster, rounds), desk.payment
+    if plain:
         uniforms = shifted(env.law, uniforms)
     else:
-        location = desk.payment.location.swapaxes(0, 1)[:, :, None]
-        desk.payment = desk.payment._replace(paid=(env.arms.tables or env.law).quantile(uniforms[..., None], location))
-    desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, uniforms, fates, t, ring.t)
+        location = payment.location.swapaxes(0, 1)[:, :, None]
+        payment = payment._replace(paid=(env.arms.tables or env.law).quantile(uniforms[..., None], location))
+    desk.loops.rounds(team.state, desk.mail, desk.room, books, payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
     env._played(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
 
@@ -187,8 +187,7 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
 def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
     stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
     low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
-    paid = np.empty((0, 0, 0, 0))
-    return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high, paid)
+    return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
 
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from hushbandits.core import Array, lean
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, Turn, of_states
@@ -92,7 +94,7 @@ class Payment(NamedTuple):
     coin: bool
     low: float
     high: float
-    paid: Array  # (rounds, R, M, K) the reward of each arm, or no rounds
+    paid: Array = np.empty((0, 0, 0, 0))  # (rounds, R, M, K) the reward of each arm, or no rounds
 
 
 @lean
