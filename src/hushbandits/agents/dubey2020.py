@@ -16,34 +16,34 @@ from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import Rules as SampleRules
 from hushbandits.estimators.running import follow, kind, values_kept
+from hushbandits.policies.policy import argmax
 
 _AHEAD = 1024  # values of an arm that fit before a block of rounds begins
 
 
 class _Private(NamedTuple):
+    n: Array  # (R, M, K) N_k
+    s: Array  # (R, M, K)
     own_n: Array  # (R, M, K) n_k, exact
     own_s: Array  # (R, M, K) s_k
-    heard: Array  # (R, M, K, 2) Σ n′_k and Σ n′_k v̂′_k
+    index: Array  # (M, K) buffer for one run's
     warm_up: int
 
 
 @lean
 def _act(own, t, r, arms):
     """Choose arms round-robin, then by the largest index (algorithm 2, lines 3–10)."""
-    agents, n_arms = own.own_n.shape[1:]
+    _, agents, n_arms = own.n.shape
     if t <= own.warm_up:
         arms[r] = (t - 1) % n_arms
         return
-    level, n, s, heard = 2.0 * math.log(t), own.own_n[r], own.own_s[r], own.heard[r]
+    level, index = 2.0 * math.log(t), own.index.reshape(own.index.size)
+    n, s = own.n[r].reshape(index.size), own.s[r].reshape(index.size)
+    for i in range(index.size):  # a loop of its own: several arms at once
+        x = s[i] / n[i] + math.sqrt(level / n[i])
+        index[i] = x if n[i] != 0.0 else math.inf
     for m in range(agents):
-        best, top = 0, -math.inf
-        for k in range(n_arms):
-            count, index = n[m, k] + heard[m, k, 0], math.inf
-            if count != 0.0:
-                index = (s[m, k] + heard[m, k, 1]) / count + math.sqrt(level / count)
-            if index > top:
-                best, top = k, index
-        arms[r, m] = best
+        arms[r, m] = argmax(own.index, m)
 
 
 @lean
@@ -55,10 +55,12 @@ def _learn(own, r, arms, rewards):
 
 @lean
 def _hear(own, r, heard, t):
-    """Keep each sender's latest released means, times their counts, in place of earlier ones (algorithm 1, 22–33)."""
-    known, flat = own.heard[r].reshape(heard.size), heard.reshape(heard.size)
-    for i in range(heard.size):
-        known[i] = flat[i]
+    """Add each sender's latest released mean, times its count, to the agent's own sums (algorithm 1, lines 22–33)."""
+    n, s, own_n, own_s = own.n[r], own.s[r], own.own_n[r], own.own_s[r]
+    for m in range(n.shape[0]):
+        for k in range(n.shape[1]):
+            n[m, k] = own_n[m, k] + heard[m, k, 0]
+            s[m, k] = own_s[m, k] + heard[m, k, 1]
 
 
 _EXACT = Rules(_act, _learn, _hear, "states")
@@ -106,7 +108,7 @@ class PrivateUCB(NetworkTeam):
     def begin(self, env: World, rng: Streams) -> _Private:
         shape = len(rng), env.n_agents, env.n_arms
         warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
-        return _Private(np.zeros(shape), np.zeros(shape), np.zeros((*shape, 2)), warm_up)
+        return _Private(*np.zeros((4, *shape)), np.zeros(shape[1:]), warm_up)
 
 
 class _Robust(NamedTuple):

@@ -83,11 +83,11 @@ def take(own, r, m, arm, reward, count):
         if not (low <= y <= high and low <= x <= high):  # most pairs are between the tails
             new[0, k, fresh[k]], new[1, k, fresh[k]] = y, x
             fresh[k] += 1
-    first = (r * own.head.shape[1] + m) * fresh.size
     for k in range(fresh.size):
         if fresh[k]:
             y, x, known = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k]
-            _grow(y, x, keep, 2 * (first + k), own.start, own.size, own.data, head[k], known)
+            i = 2 * ((r * own.head.shape[1] + m) * fresh.size + k)
+            _grow(y, x, keep, i, own.start, own.size, own.data, head[k], known)
             fresh[k] = 0
 
 

@@ -73,9 +73,8 @@ def of_states(
             if posting.published:
                 heard[m, k, 0] += n
                 heard[m, k, 1] += total
-            sent = mail.sent[now, r, m]
-            changes.arm[r, m, now] = k
-            changes.step[r, m, now, 0], changes.step[r, m, now, 1] = n if sent else 0.0, total if sent else 0.0
+            changes.arm[r, m, now], step, sent = k, changes.step[r, m, now], mail.sent[now, r, m]
+            step[0], step[1] = n * sent, total * sent
             if kept:
                 for j in range(released.shape[1]):
                     mean[now, r, m, j], count[now, r, m, j] = released[m, j], pulls[m, j]
@@ -84,11 +83,10 @@ def of_states(
     def arrived(mail, changes, r, t):
         depth, _, agents = mail.sent.shape
         g, heard = r % mail.sender.shape[0], changes.heard[r]
-        shell, receiver = mail.shell[g], mail.sender[g]
-        furthest, now = min(depth, shell.shape[1] - 1, t), t % depth
+        shell, receiver, now = mail.shell[g], mail.sender[g], t % depth
         for w in range(agents):
             arm, step, i = changes.arm[r, w], changes.step[r, w], now
-            for d in range(furthest):
+            for d in range(min(depth, shell.shape[1] - 1, t)):
                 n, x = step[i]
                 if n != 0.0 or x != 0.0:
                     k = arm[i]
