@@ -16,50 +16,51 @@ from hushbandits.envs.network.rules import Rules, nothing
 from hushbandits.estimators.robust import Estimator, make_estimator
 from hushbandits.estimators.running import Rules as SampleRules
 from hushbandits.estimators.running import follow, kind, values_kept
-from hushbandits.policies.policy import sums
-from hushbandits.policies.ucb import UCB1
+from hushbandits.policies.policy import argmax
 
-_AHEAD = 512  # values of an arm that fit before a block of rounds begins
+_AHEAD = 1024  # values of an arm that fit before a block of rounds begins
 
 
 class _Private(NamedTuple):
-    n: Array  # (L, K) N_k; learner l = rM + m is agent m of run r
-    s: Array  # (L, K)
-    t: Array  # (L,) rounds
-    own_n: Array  # (L, K) n_k, exact
-    own_s: Array  # (L, K) s_k
+    n: Array  # (R, M, K) N_k
+    s: Array  # (R, M, K)
+    own_n: Array  # (R, M, K) n_k, exact
+    own_s: Array  # (R, M, K) s_k
+    index: Array  # (M, K) buffer for one run's
     warm_up: int
-
-
-_best = UCB1.choose
 
 
 @lean
 def _act(own, t, r, arms):
     """Choose arms round-robin, then by the largest index (algorithm 2, lines 3–10)."""
-    agents = arms.shape[1]
+    _, agents, n_arms = own.n.shape
+    if t <= own.warm_up:
+        arms[r] = (t - 1) % n_arms
+        return
+    level, index = 2.0 * math.log(t), own.index.reshape(own.index.size)
+    n, s = own.n[r].reshape(index.size), own.s[r].reshape(index.size)
+    for i in range(index.size):  # a loop of its own: several arms at once
+        x = s[i] / n[i] + math.sqrt(level / n[i])
+        index[i] = x if n[i] != 0.0 else math.inf
     for m in range(agents):
-        arms[r, m] = (t - 1) % own.n.shape[1] if t <= own.warm_up else _best(own, r * agents + m)
+        arms[r, m] = argmax(own.index, m)
 
 
 @lean
 def _learn(own, r, arms, rewards):
-    agents = arms.shape[1]
-    for m in range(agents):
-        own.own_n[r * agents + m, arms[r, m]] += 1.0
-        own.own_s[r * agents + m, arms[r, m]] += rewards[r, m]
+    for m in range(arms.shape[1]):
+        own.own_n[r, m, arms[r, m]] += 1.0
+        own.own_s[r, m, arms[r, m]] += rewards[r, m]
 
 
 @lean
 def _hear(own, r, heard, t):
     """Add each sender's latest released mean, times its count, to the agent's own sums (algorithm 1, lines 22–33)."""
-    agents, n_arms, _ = heard.shape
-    for m in range(agents):
-        learner = r * agents + m
-        own.t[learner] = t
-        for k in range(n_arms):
-            own.n[learner, k] = own.own_n[learner, k] + heard[m, k, 0]
-            own.s[learner, k] = own.own_s[learner, k] + heard[m, k, 1]
+    n, s, own_n, own_s = own.n[r], own.s[r], own.own_n[r], own.own_s[r]
+    for m in range(n.shape[0]):
+        for k in range(n.shape[1]):
+            n[m, k] = own_n[m, k] + heard[m, k, 0]
+            s[m, k] = own_s[m, k] + heard[m, k, 1]
 
 
 _EXACT = Rules(_act, _learn, _hear, "states")
@@ -105,9 +106,9 @@ class PrivateUCB(NetworkTeam):
         return _EXACT if self.own_feedback == "true" else _NOISED
 
     def begin(self, env: World, rng: Streams) -> _Private:
-        learners = len(rng) * env.n_agents
+        shape = len(rng), env.n_agents, env.n_arms
         warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
-        return _Private(*sums(learners, env.n_arms), *sums(learners, env.n_arms)[:2], warm_up)
+        return _Private(*np.zeros((4, *shape)), np.zeros(shape[1:]), warm_up)
 
 
 class _Robust(NamedTuple):

@@ -23,6 +23,7 @@ class _Queues(NamedTuple):
     leader: Array  # (R,)
     chosen: Array  # (R,) the leader's arm
     arm: Array  # (R, M) last instructions
+    informed: Array  # (R, M) who has received one
     queue: Array  # (R, K, depth)
     head: Array  # (R, K)
     size: Array  # (R, K)
@@ -57,17 +58,19 @@ def _enqueue(arm, reward, arrived, queue, head, size):
 @lean
 def _hear(own, r, mail, t):
     g, v, depth = r % own.lag.shape[0], own.leader[r], mail.sent.shape[0]
-    (arm, reward), after = mail.values, t % depth + 1
-    for w in range(own.lag.shape[2]):
-        lag = own.lag[g, v, w]
+    (arm, reward), sent, after, told = mail.values, mail.sent[:, r], t % depth + 1, own.arm[r]
+    arm, reward, lags, delay, sender = arm[:, r], reward[:, r], own.lag[g, v], mail.delay[g, v], mail.sender[g, v]
+    own.informed[r, v] = True
+    for w in range(lags.size):
+        lag = lags[w]
         i = after - lag if lag <= after else after - lag + depth  # in place of a remainder
-        if 0 < lag <= t and mail.sent[i, r, v]:
-            own.arm[r, w] = arm[i, r, v]
+        if 0 < lag <= t and sent[i, v]:
+            told[w], own.informed[r, w] = arm[i, v], True
     for s in range(mail.degree[g, v]):
-        lag, w = mail.delay[g, v, s], mail.sender[g, v, s]
+        lag, w = delay[s], sender[s]
         i = after - lag if lag <= after else after - lag + depth
-        if lag <= t and mail.sent[i, r, w]:
-            _append(arm[i, r, w], reward[i, r, w], r, own.queue, own.head, own.size)
+        if lag <= t and sent[i, w]:
+            _append(arm[i, w], reward[i, w], r, own.queue, own.head, own.size)
 
 
 def _around(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
@@ -201,17 +204,17 @@ class QuACK(PolicyTeam):
         runs, agents, n_arms = len(rng), env.n_agents, env.n_arms
         leaders = self._leaders(env)
         graph = np.arange(runs) % len(leaders)
-        self._pause, self._paid = 0, np.zeros(runs, np.int64)
+        self._pause, self._paid, self._looks = 0, np.zeros(runs, np.int64), False
         if self.elect_leader:
             self._pause = 3 * agents
             self._paid = np.array(list(map(search_messages, env.adjacency, env.distance)))[graph]
-        self._informed = np.zeros((runs, agents), bool)
         self._rngs = rng.generators()
         self._slots: int = env.slots.sender.shape[2]
+        depth = max(16 * agents, 1024, min(100 * agents, 2**19 // (runs * n_arms)))  # longer blocks for few runs
         return _Queues(
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
-            queue=np.zeros((runs, n_arms, max(16 * agents, 1024))), head=np.zeros((runs, n_arms), np.int64),
-            size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
+            informed=np.zeros((runs, agents), bool), queue=np.zeros((runs, n_arms, depth)),
+            head=np.zeros((runs, n_arms), np.int64), size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
             pi=self.learners(env, rng, 1, agents * env.horizon),
         )  # fmt: skip
 
@@ -228,7 +231,7 @@ class QuACK(PolicyTeam):
 
     def act(self, obs: Observation) -> Array:
         """Return π's arm for leaders, the last instruction for followers, and a uniform arm for agents with neither."""
-        guess(self._rngs, self._n_arms, self._informed, self._arm)
+        guess(self._rngs, self._n_arms, self.state.informed, self._arm)
         self._looks = int(obs.t[0]) < self._pause
         return self._arm if self._looks else super().act(obs)
 
@@ -243,8 +246,8 @@ class QuACK(PolicyTeam):
         own = self.state
         instruction, informed = inbox.of(own.leader, "arm")
         np.copyto(self._arm, instruction, where=informed)
-        self._informed |= informed
-        self._informed[np.arange(len(informed)), own.leader] = True
+        own.informed[:] |= informed
+        own.informed[np.arange(len(informed)), own.leader] = True
         arm, arrived = inbox.at(own.leader, "arm")
         reward, _ = inbox.at(own.leader, "reward")
         if own.size.max() + arm.shape[1] > own.queue.shape[2]:
@@ -261,7 +264,11 @@ class QuACK(PolicyTeam):
         self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
-        """Return how many rounds compiled code may play: 0 if π is user-defined or an agent has no instruction yet."""
-        if not (self._informed.all() and self._ships):
+        """Return how many rounds compiled code may play: 0 if π is user-defined or the leader is not known yet."""
+        rounds = int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
+        if rounds == 0 or self._t < self._pause or not self._ships:
             return 0
-        return int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
+        if self.state.informed.all():
+            return rounds
+        guess(self._rngs, self._n_arms, self.state.informed, self._arm)
+        return 1

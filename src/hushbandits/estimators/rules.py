@@ -45,18 +45,29 @@ def _mean(x):
 
 
 @lean
-def shortest_window(y, n, q, gap):
-    """Return the ends of the shortest interval with q of n order statistics.
+def shortest_window(y, n, q, gap, guess):
+    """Return the rank of the lower end of the shortest interval with q of n order statistics.
 
-    `y` holds the order statistics in ascending order, without the `gap` middle ones.
+    `y` holds the order statistics in ascending order, without the `gap` middle ones.  The search is faster if `guess`
+    is near the rank.
     """
-    best, length, off = 0, math.inf, 0
-    for i in range(n - q + 1):
-        reach = y[q - 1 + i - gap] - y[i]
-        centre = abs(2 * i - (n - q))
-        if reach < length or (reach == length and centre < off):
-            best, length, off = i, reach, centre
-    return y[best], y[q - 1 + best - gap]
+    last, up = n - q, q - 1 - gap
+    best = min(guess, last)
+    length, off = y[up + best] - y[best], abs(2 * best - last)
+    i, step = 0, 1
+    while i <= last:
+        end = min(i + step - 1, last)
+        least = y[up + i] - y[end]  # of all intervals from rank i to `end`
+        if least > length or (least == length and (2 * i - last > off or last - 2 * end > off)):
+            i, step = end + 1, 2 * step
+        elif step > 1:
+            step = 1
+        else:
+            centre = abs(2 * i - last)
+            if least < length or centre < off or (centre == off and i < best):
+                best, length, off = i, least, centre
+            i += 1
+    return best
 
 
 @jit
@@ -64,7 +75,9 @@ def _trimmed(sample, log_inverse_delta, epsilon):
     n = sample.size // 2
     q = kept_points(n, log_inverse_delta, epsilon) if n else 0
     if q > 0:
-        low, high = shortest_window(np.sort(sample[1 : 2 * n : 2]), n, q, 0)
+        y = np.sort(sample[1 : 2 * n : 2])
+        best = shortest_window(y, n, q, 0, 0)
+        low, high = y[best], y[best + q - 1]
         total, rest, inside = 0.0, 0.0, 0
         for x in sample[0 : 2 * n : 2]:
             if low <= x <= high:

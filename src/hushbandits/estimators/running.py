@@ -157,7 +157,7 @@ class Log(Samples):
         self.state = _Logged(np.zeros(shape, np.int64), lists.start, lists.data, estimator.kind, *estimator.parameters)
 
     def reserve(self, most: Array) -> None:
-        self._lists.reserve((self.state.n + most).ravel())
+        self._lists.reserve(self.state.n.ravel(), most.ravel())
         self.state = self.state._replace(start=self._lists.start, data=self._lists.data)
 
 
@@ -176,15 +176,17 @@ class Tails(Samples):
         self._lists = lists = _Lists(2 * math.prod(shape))  # Y and X of an arm, side by side
         head = np.zeros((*shape, 8))
         head[..., 2:4] = math.inf, -math.inf
+        memo = np.zeros((*shape, 10))
+        memo[..., 3:5] = -math.inf, math.inf
         self.state = Ends(
-            head, lists.start, lists.size, lists.data, np.zeros((*shape, 7)), np.zeros((2, shape[2], 1)),
+            head, lists.start, lists.size, lists.data, memo, np.zeros((2, shape[2], 1)),
             np.zeros(shape[2], np.int64), self.keep, isinstance(estimator, LugosiMendelson),
             estimator.parameters[0],
         )  # fmt: skip
 
     def reserve(self, most: Array) -> None:
         lists, pairs = self._lists, (most + 1) // 2
-        lists.reserve(lists.size + np.repeat(pairs.ravel(), 2))
+        lists.reserve(lists.size, np.repeat(pairs.ravel(), 2))
         new, wide = self.state.new, int(pairs.max(initial=1))
         if new.shape[2] < wide:
             new = np.zeros((2, self.shape[2], 2 * wide))
@@ -227,11 +229,12 @@ class _Lists:
         self.data = np.zeros(0)
         self._used = 0
 
-    def reserve(self, need: Array) -> None:
-        """Reserve memory for ``need[i]`` values in each list i.
+    def reserve(self, size: Array, more: Array) -> None:
+        """Reserve memory for ``more[i]`` values in each list i, which holds ``size[i]``.
 
         A list that has too little memory gets at least twice as much.
         """
+        need = size + more
         short = need > self._room
         if not short.any():
             return
@@ -243,7 +246,7 @@ class _Lists:
             fresh = np.where(short, room, 0)
             start = np.where(short, self._used + np.cumsum(fresh) - fresh, self.start)
             data, self._used = self.data, self._used + int(fresh.sum())
-        _move(self.data, self.start, self._room, data, start)
+        _move(self.data, self.start, size, data, start)
         self.data, self.start, self._room = data, start, room
 
 

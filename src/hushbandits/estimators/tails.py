@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, jit, lean
+from hushbandits.core import Array, lean
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
 
@@ -31,25 +31,41 @@ class Ends(NamedTuple):
 @lean
 def _merge(data, start, size, new):
     # put values into the sorted list
-    for x in new:
-        p = start + size
-        while p > start and data[p - 1] > x:
-            data[p] = data[p - 1]
+    _sort(new)
+    end = start + size
+    for j in range(new.size - 1, -1, -1):
+        p = end
+        if p > start and data[p - 1] > new[j]:
+            p = start + np.searchsorted(data[start:end], new[j], "right")
+        low, up = data[p:end], data[p + j + 1 : end + j + 1]
+        for i in range(low.size - 1, -1, -1):
+            up[i] = low[i]
+        data[p + j] = new[j]
+        end = p
+    return size + new.size
+
+
+@lean
+def _sort(x):
+    for j in range(1, x.size):
+        value, p = x[j], j
+        while p > 0 and x[p - 1] > value:
+            x[p] = x[p - 1]
             p -= 1
-        data[p] = x
-        size += 1
-    return size
+        x[p] = value
 
 
 @lean
 def _cut(data, start, size, low, high):
     # take positions low … high − 1 out of the list
-    for j in range(high, size):
-        data[start + low + j - high] = data[start + j]
+    up, down = data[start + high : start + size], data[start + low : start + size - high + low]
+    for i in range(up.size):
+        down[i] = up[i]
     return size - (high - low)
 
 
 _N, _ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(7)
+_CUT, _MEAN, _BOTTOM, _TOP, _BELOW, _ABOVE, _OUT, _MORE, _FIRST = range(1, 10)  # of `memo`, whose first is n
 
 
 @lean
@@ -67,35 +83,12 @@ def take(own, r, m, arm, reward, count):
         if not (low <= y <= high and low <= x <= high):  # most pairs are between the tails
             new[0, k, fresh[k]], new[1, k, fresh[k]] = y, x
             fresh[k] += 1
-    first = (r * own.head.shape[1] + m) * fresh.size
     for k in range(fresh.size):
         if fresh[k]:
-            i = 2 * (first + k)
-            if _grow(new[0, k, : fresh[k]], new[1, k, : fresh[k]], keep, i, own.start, own.size, own.data):
-                head[k, _CHANGED] = 1.0
+            y, x, known = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k]
+            i = 2 * ((r * own.head.shape[1] + m) * fresh.size + k)
+            _grow(y, x, keep, i, own.start, own.size, own.data, head[k], known)
             fresh[k] = 0
-            if own.size[i] == 2 * keep:
-                inner = own.start[i] + keep
-                head[k, _LOW], head[k, _HIGH] = own.data[inner - 1], own.data[inner]
-
-
-@lean
-def _placed(tails, keep, y):
-    # put y into the tail where it lies, whose inner end falls out; say whether it lies in one
-    if y < tails[keep - 1]:
-        p = keep - 1
-        while p > 0 and tails[p - 1] > y:
-            tails[p] = tails[p - 1]
-            p -= 1
-    elif y > tails[keep]:
-        p = keep
-        while p < 2 * keep - 1 and tails[p + 1] < y:
-            tails[p] = tails[p + 1]
-            p += 1
-    else:
-        return False
-    tails[p] = y
-    return True
 
 
 @lean
@@ -110,73 +103,68 @@ def _outside(new, low, high):
 
 
 @lean
-def _grow(y, x, keep, i, start, size, data):
-    # take in new values of one arm; say whether its tails have changed
-    full = size[i] == 2 * keep
-    shrunk = False
-    if full:
-        tails = data[start[i] : start[i] + 2 * keep]
-        for value in y:
-            shrunk |= _placed(tails, keep, value)
-    else:
-        size[i] = _merge(data, start[i], size[i], y)
-        if size[i] > 2 * keep:
-            size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
-        if size[i] < 2 * keep:
-            size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
-            return True
-    low, high = data[start[i] + keep - 1], data[start[i] + keep]
-    if shrunk or not full:  # some X lie in the tails no longer
-        tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
-        a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
-        size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
-    outside = _outside(x, low, high)
-    if outside:
-        size[i + 1] = _merge(data, start[i + 1], size[i + 1], x[:outside])
-    return shrunk or outside > 0 or not full
+def _grow(y, x, keep, i, start, size, data, head, known):
+    # take in new values of one arm
+    full, low, high = size[i] == 2 * keep, head[_LOW], head[_HIGH]
+    y = y[: _outside(y, low, high)]
+    for value in y:
+        if value < known[_BOTTOM] or value > known[_TOP]:  # 𝒵 may have changed
+            head[_CHANGED] = 1.0
+    size[i] = _merge(data, start[i], size[i], y)
+    if size[i] >= 2 * keep:
+        size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
+        low, high = data[start[i] + keep - 1], data[start[i] + keep]
+        head[_LOW], head[_HIGH] = low, high
+        if y.size or not full:  # some X lie in the tails no longer
+            tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
+            _move(known, tail, min(low, known[_BOTTOM]), max(high, known[_TOP]))
+            a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
+            size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
+    x = x[: _outside(x, low, high)]
+    for value in x:
+        if value < known[_BOTTOM] or value > known[_TOP]:
+            known[_BELOW if value < known[_BOTTOM] else _ABOVE] += 1.0
+            known[_OUT], known[_MORE] = add(known[_OUT], known[_MORE], value)
+    size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
 
 
 @lean
-def _sum(x):
-    # in double-double, along four lanes: an addition need not wait for the one before
-    a = b = c = d = 0.0
-    e = f = g = h = 0.0
-    whole = x.size - x.size % 4
-    for j in range(0, whole, 4):
-        a, e = add(a, e, x[j])
-        b, f = add(b, f, x[j + 1])
-        c, g = add(c, g, x[j + 2])
-        d, h = add(d, h, x[j + 3])
-    for j in range(whole, x.size):
-        a, e = add(a, e, x[j])
-    a, e = add(a, e + f, b)
-    c, g = add(c, g + h, d)
-    return add(a, e + g, c)
+def _move(known, x, low, high):
+    # move 𝒵 to [low, high]: number and sum of the X below and above it, of which `x` are the sorted ends
+    a, total, rest = _walk(x, int(known[_BELOW]), low, 1.0, known[_OUT], known[_MORE])
+    b, total, rest = _walk(x, x.size - int(known[_ABOVE]), np.nextafter(high, np.inf), -1.0, total, rest)
+    known[_BOTTOM], known[_TOP], known[_BELOW], known[_ABOVE] = low, high, a, x.size - b
+    known[_OUT], known[_MORE] = total, rest
 
 
 @lean
-def _beyond(x, low, high, clips):
-    # what is to be added to the sum of all X, of which `x` are the sorted ends, for that of those in [low, high] or of
-    # all clipped to it; and how many fewer they are
-    a, b = np.searchsorted(x, low), np.searchsorted(x, high, "right")
-    (total, rest), (above, more) = _sum(x[:a]), _sum(x[b:])
-    total, rest = add(-total, -rest - more, -above)
-    if not clips:
-        return total, rest, float(a + x.size - b)
-    for _ in range(a):
-        total, rest = add(total, rest, low)
-    for _ in range(x.size - b):
-        total, rest = add(total, rest, high)
-    return total, rest, 0.0
+def _walk(x, p, low, sign, total, rest):
+    # walk from rank p to the first value of at least `low`, and add what is passed on the way up to the sum
+    while p < x.size and x[p] < low:
+        total, rest = add(total, rest, sign * x[p])
+        p += 1
+    while p > 0 and x[p - 1] >= low:
+        p -= 1
+        total, rest = add(total, rest, -sign * x[p])
+    return p, total, rest
+
+
+@lean
+def _times(high, low, count, x):
+    # high + low + count · x in double-double: the halves of x have 26 bits, their products are exact
+    part = x * 134217729.0
+    part -= part - x
+    high, low = add(high, low, count * part)
+    return add(high, low, count * (x - part))
 
 
 @lean
 def trim(own, r, log_inverse_delta, out, counts):
     """Write the trimmed or clipped means of run r to `out`, and the sizes of its samples to `counts`.
 
-    `memo` holds, per arm, n and the cut of the last estimate, what the X beyond its interval take from their sum and
-    number, the middle of the interval, and the estimate.  The cut (how many points are left out) fixes 𝒵 as long as the
-    tails stay as they are, and what falls between them enters by the sum.
+    `memo` holds, per arm, n, the cut and the value of the last estimate, the ends of 𝒵, number below and above and sum
+    of the X beyond it, and its first rank.  The cut (how many points are left out) fixes 𝒵 as long as no Y beyond it
+    arrives.
     """
     _, agents, arms, _ = own.head.shape
     for m in range(agents):
@@ -193,22 +181,32 @@ def trim(own, r, log_inverse_delta, out, counts):
                 q = kept_points(half, log_inverse_delta, own.epsilon) if half else 0
                 cut = half - q if q > 0 else -1
             known = own.memo[r, m, k]
-            same = known[1] == cut
+            same = known[_CUT] == cut
             if not (same and known[0] == n):
-                known[6] = _estimate(own, r, m, k, n, q, cut, same, known)
-                known[0], known[1] = n, cut
-            out[r, m, k] = known[6]
+                known[_MEAN] = _estimate(own, r, m, k, n, q, cut, same, known)
+                known[0], known[_CUT] = n, cut
+            out[r, m, k] = known[_MEAN]
 
 
-@jit
+@lean
 def _median(x, y, odd, more):
-    held = np.concatenate((y, x))
-    return np.median(np.append(held, odd) if more else held)
+    # of two sorted halves of one size, and of `odd` if there is `more`: i of the lower half are from x
+    i, end = 0, x.size
+    while i < end:
+        middle = (i + end) // 2
+        if x[middle] < y[y.size - 1 - middle]:
+            i = middle + 1
+        else:
+            end = middle
+    j = x.size - i
+    low = max(x[i - 1] if i else -np.inf, y[j - 1] if j else -np.inf)
+    high = min(x[i] if j else np.inf, y[j] if i else np.inf)
+    return min(max(odd, low), high) if more else (low + high) / 2.0
 
 
 @lean
 def _estimate(own, r, m, k, n, q, cut, same, known):
-    head, i = own.head[r, m, k], 2 * ((r * own.head.shape[1] + m) * own.head.shape[2] + k)
+    head, i, half = own.head[r, m, k], 2 * ((r * own.head.shape[1] + m) * own.head.shape[2] + k), n // 2
     if cut < 0 or head[_CHANGED] or not same:
         y = own.data[own.start[i] : own.start[i] + own.size[i]]
         x = own.data[own.start[i + 1] : own.start[i + 1] + own.size[i + 1]]
@@ -217,10 +215,15 @@ def _estimate(own, r, m, k, n, q, cut, same, known):
         if own.clips:
             low, high = y[q - 1], y[y.size - q]
         else:
-            low, high = shortest_window(y, n // 2, q, n // 2 - y.size)
-        known[2], known[3], known[4] = _beyond(x, low, high, own.clips)
-        known[5] = low + 0.5 * (high - low)
+            best = shortest_window(y, half, q, half - y.size, int(known[_FIRST]))
+            low, high, known[_FIRST] = y[best], y[q - 1 + best - (half - y.size)], best
+        _move(known, x, low, high)
         head[_CHANGED] = 0.0
-    count = n // 2 - known[4]
-    total, rest = add(head[_SUM], head[_REST] + known[3], known[2])
-    return (total + rest) / count if count else known[5]
+    total, rest = add(head[_SUM], head[_REST] - known[_MORE], -known[_OUT])
+    count = float(half)
+    if own.clips:
+        total, rest = _times(total, rest, known[_BELOW], known[_BOTTOM])
+        total, rest = _times(total, rest, known[_ABOVE], known[_TOP])
+    else:
+        count -= known[_BELOW] + known[_ABOVE]
+    return (total + rest) / count if count else known[_BOTTOM] + 0.5 * (known[_TOP] - known[_BOTTOM])

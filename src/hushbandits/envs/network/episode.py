@@ -167,13 +167,19 @@ class _Desk:
 def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> None:
     """Play a block of at most `most` rounds at once, with rewards computed in compiled code."""
     env._phase = "broken"  # until the rounds are over
-    t, ring, books = int(env._t[0]), env._ring, desk.books
-    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // max(env.n_arms, env.n_agents))))
+    t, ring, books, plain = int(env._t[0]), env._ring, desk.books, compiles(env.law)
+    most_numbers = max(env.n_arms, env.n_agents, 0 if plain else env.runs * env.n_agents * env.n_arms // 8)  # a round's
+    uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // most_numbers)))
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
         desk.payment = _payment(env, t, rounds)
-    fates, uniforms = _fates(env, desk.poster, rounds), shifted(env.law, uniforms)
-    desk.loops.rounds(team.state, desk.mail, desk.room, books, desk.payment, uniforms, fates, t, ring.t)
+    fates, payment = _fates(env, desk.poster, rounds), desk.payment
+    if plain:
+        uniforms = shifted(env.law, uniforms)
+    else:
+        location = payment.location.swapaxes(0, 1)[:, :, None]
+        payment = payment._replace(paid=(env.arms.tables or env.law).quantile(uniforms[..., None], location))
+    desk.loops.rounds(team.state, desk.mail, desk.room, books, payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
     env._played(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
 
@@ -197,6 +203,7 @@ def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) ->
 
 
 _BLOCK = 1 << 14  # numbers per run that are computed ahead
+_ALL_ARMS = 1 << 11  # a round is worth that many rewards: all arms' are computed ahead
 _PHASES = ("act", "compose", "receive")
 
 
@@ -212,7 +219,7 @@ def _pays(env: CoopNetwork) -> bool:
     law = type(env.law)
     # The gaps of moving arms are computed for many rounds at once only if that needs no special function.
     plain = type(env.arms) is Arms and (law.mean is Law.mean or not env.arms.moving)
-    return plain and compiles(env.law)
+    return plain and (compiles(env.law) or env.runs * env.n_agents * env.n_arms <= _ALL_ARMS)
 
 
 def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:

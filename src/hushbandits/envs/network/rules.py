@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from hushbandits.core import Array, lean
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, Turn, of_states
@@ -83,7 +85,8 @@ class Fates(NamedTuple):
 class Payment(NamedTuple):
     """Rule for a pull's reward, given a random number u.
 
-    With `coin` it is 1 if u is below the location, and otherwise 0; without `coin` it is location + u, clipped.
+    With `coin` it is 1 if u is below the location, and otherwise 0; without `coin` it is location + u, clipped.  If
+    `paid` is not empty, the reward is its entry.
     """
 
     location: Array  # (R, rounds, K), or (R, 1, K): all alike
@@ -91,6 +94,7 @@ class Payment(NamedTuple):
     coin: bool
     low: float
     high: float
+    paid: Array = np.empty((0, 0, 0, 0))  # (rounds, R, M, K) the reward of each arm, or no rounds
 
 
 @lean
@@ -101,7 +105,9 @@ def _pay(payment, uniforms, i, r, books):
     for m in range(arms.shape[1]):
         k, u = arms[r, m], uniforms[i, r, m]
         regret[r, m] += gap[r, at, k]
-        if payment.coin:
+        if payment.paid.shape[0]:
+            rewards[r, m] = payment.paid[i, r, m, k]
+        elif payment.coin:
             rewards[r, m] = 1.0 if u < location[r, at, k] else 0.0
         else:
             rewards[r, m] = min(max(location[r, at, k] + u, low), high)

@@ -31,8 +31,8 @@ class Changes(NamedTuple):
     """Sums of the states that have reached each agent, and the changes that are still in transit."""
 
     heard: Array  # (R, M, K, 2) counts, and means times counts
-    arm: Array  # (depth, R, M) the arm in which a post differs from the previous one
-    step: Array  # (depth, R, M, 2) the difference
+    arm: Array  # (R, M, depth) the arm in which a post differs from the previous one
+    step: Array  # (R, M, depth, 2) the difference, 0 if it is not sent
 
     @classmethod
     def of(cls, ring: Ring, slots: Slots, n_arms: int, published: Mapping[str, Array]) -> "Changes":
@@ -41,13 +41,15 @@ class Changes(NamedTuple):
         heard = np.stack([inbox.total("count"), inbox.total("mean", weight="count")], -1)
         if published:
             heard += np.stack([published["count"], published["mean"] * published["count"]], -1)
-        arm, step = np.zeros(ring.sent.shape, np.int64), np.zeros((*ring.sent.shape, 2))
+        shape = (*ring.sent.shape[1:], ring.depth)
+        arm, step = np.zeros(shape, np.int64), np.zeros((*shape, 2))
         states = np.stack([ring.values["count"], ring.values["mean"] * ring.values["count"]], -1)
         for posted in range(max(1, ring.t + 2 - ring.depth), ring.t + 1):
             now = posted % ring.depth
             change = states[now] - states[(posted - 1) % ring.depth]
-            arm[now] = (change != 0).any(3).argmax(2)
-            step[now] = np.take_along_axis(change, arm[now][..., None, None], 2)[:, :, 0]
+            arm[..., now] = (change != 0).any(3).argmax(2)
+            step[:, :, now] = np.take_along_axis(change, arm[..., now, None, None], 2)[:, :, 0]
+            step[~ring.sent[now], now] = 0.0
         return cls(heard, arm, step)
 
 
@@ -60,44 +62,45 @@ def of_states(
     @turned
     def posted(mail, changes, books, posting, i, r, t, now):
         own, (mean, count) = posting.state, mail.values
+        pulls, released, heard = own.pulls[r], own.mean[r], changes.heard[r]
         # the ring needs the states of the block's last rounds alone: receivers get changes
         kept = t > books.quiet and posting.uniforms.shape[0] - i <= mail.sent.shape[0]
         for m in range(books.arms.shape[1]):
             k = books.arms[r, m]
-            n, total = own.pulls[r, m, k], own.pulls[r, m, k] * own.mean[r, m, k]
+            n, total = pulls[m, k], pulls[m, k] * released[m, k]
             post(own, r, m, k, books.rewards[r, m], posting.uniforms[i, r, m])
-            step = changes.step[now, r, m]
-            step[0] = own.pulls[r, m, k] - n
-            step[1] = own.pulls[r, m, k] * own.mean[r, m, k] - total
-            changes.arm[now, r, m] = k
+            n, total = pulls[m, k] - n, pulls[m, k] * released[m, k] - total
             if posting.published:
-                changes.heard[r, m, k, 0] += step[0]
-                changes.heard[r, m, k, 1] += step[1]
+                heard[m, k, 0] += n
+                heard[m, k, 1] += total
+            changes.arm[r, m, now], step, sent = k, changes.step[r, m, now], mail.sent[now, r, m]
+            step[0], step[1] = n * sent, total * sent
             if kept:
-                for j in range(own.mean.shape[2]):
-                    mean[now, r, m, j], count[now, r, m, j] = own.mean[r, m, j], own.pulls[r, m, j]
+                for j in range(released.shape[1]):
+                    mean[now, r, m, j], count[now, r, m, j] = released[m, j], pulls[m, j]
 
     @turned
     def arrived(mail, changes, r, t):
         depth, _, agents = mail.sent.shape
-        g = r % mail.sender.shape[0]
+        g, heard = r % mail.sender.shape[0], changes.heard[r]
+        shell, receiver, now = mail.shell[g], mail.sender[g], t % depth
         for w in range(agents):
-            i = t % depth
-            for d in range(1, min(depth, mail.shell.shape[2] - 1, t) + 1):
-                n, x = changes.step[i, r, w]
-                if mail.sent[i, r, w] and (n != 0.0 or x != 0.0):
-                    k = changes.arm[i, r, w]
-                    for s in range(mail.shell[g, w, d - 1], mail.shell[g, w, d]):
-                        to = mail.sender[g, w, s]
-                        changes.heard[r, to, k, 0] += n
-                        changes.heard[r, to, k, 1] += x
+            arm, step, i = changes.arm[r, w], changes.step[r, w], now
+            for d in range(min(depth, shell.shape[1] - 1, t)):
+                n, x = step[i]
+                if n != 0.0 or x != 0.0:
+                    k = arm[i]
+                    for s in range(shell[w, d], shell[w, d + 1]):
+                        to = receiver[w, s]
+                        heard[to, k, 0] += n
+                        heard[to, k, 1] += x
                 i = i - 1 if i > 0 else depth - 1
 
     @turned
     def end(state, mail, changes, books, fates, i, r, t, before):
         learn(state, r, books.arms, books.rewards)
-        posted(mail, changes, books, fates.posting, i, r, t, (before + 1) % mail.sent.shape[0])
         leave(mail, books, fates, i, r, t, before)
+        posted(mail, changes, books, fates.posting, i, r, t, (before + 1) % mail.sent.shape[0])
         arrived(mail, changes, r, before + 1)
         hear(state, r, changes.heard[r], t)
 
