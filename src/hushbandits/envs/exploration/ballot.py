@@ -15,26 +15,26 @@ COORDINATOR, PLAYERS, HORIZON = STOPS.values()
 
 
 class VoteState(NamedTuple):
-    """The state of R runs in which N agents vote over K arms."""
+    """The state of R runs in which N agents vote over K arms: first what phase 1 needs, from `running` on phase 2."""
 
     weights: Array  # (N,) P
     leaves: bool  # an idle agent leaves the pool
-    needed: int  # votes that remove an arm
-    stop: int  # one of STOPS
-    horizon: int  # −1: none
-    vote_cost: int  # messages per new vote sent
     round_cost: int  # messages per round
+    regret: Array  # (R,) only if runs stop at the horizon
+    active_agents: Array  # (R,) the agent that acts next
+    pool: Array  # (R, N) agents that are still drawn
     running: Array  # (R,)
     rounds: Array  # (R,)
     messages: Array  # (R,)
-    regret: Array  # (R,) only if runs stop at the horizon
+    cumulative: Array  # (R, N) running sums of P over the pool
+    stop: int  # one of STOPS
+    horizon: int  # −1: none
+    needed: int  # votes that remove an arm
+    vote_cost: int  # messages per new vote sent
     active: Array  # (R, K) 𝒦
     sent: Array  # (R, N, K) votes as their agents cast them
     counted: Array  # (R, N, K) votes as they arrived
     votes: Array  # (R, K)
-    active_agents: Array  # (R,) the agent that acts next
-    pool: Array  # (R, N) agents that are still drawn
-    cumulative: Array  # (R, N) running sums of P over the pool
     holds: Array  # (R, N) the arm that an agent held after its last activation, NOTHING or SEVERAL
     open_seats: Array  # (R, 2) of the agents that can act: how many do not hold one arm, and how many hold several
 
@@ -49,16 +49,15 @@ class Outcomes(NamedTuple):
 
 def open_votes(env: World, runs: int) -> VoteState:
     """Return a `VoteState` for `runs` runs; `open_rows` sets the values."""
-    weights, n, k = env.weights, env.n_agents, env.n_arms
-    vote_cost, round_cost = env.costs
+    n, k, (vote_cost, round_cost) = env.n_agents, env.n_arms, env.costs
     return VoteState(
-        weights, env.inactive_agents == "drop", env.votes_needed, STOPS[env.termination], -1 if env.horizon is None else
-        env.horizon, vote_cost, round_cost, running=np.ones(runs, bool), rounds=np.zeros(runs, np.int64),
-        messages=np.zeros(runs, np.int64), regret=np.zeros(runs), active=np.empty((runs, k), bool), sent=np.empty((runs,
-        n, k), bool), counted=np.empty((runs, n, k), bool), votes=np.empty((runs, k), np.int64),
-        active_agents=np.zeros(runs, np.int64), pool=np.tile(weights > 0, (runs, 1)),
-        cumulative=np.empty((runs, n)), holds=np.empty((runs, n),
-        np.int64), open_seats=np.empty((runs, 2), np.int64),
+        env.weights, env.inactive_agents == "drop", round_cost, regret=np.zeros(runs), active_agents=np.zeros(runs,
+        np.int64), pool=np.tile(env.weights > 0, (runs, 1)), running=np.ones(runs, bool), rounds=np.zeros(runs,
+        np.int64), messages=np.zeros(runs, np.int64), cumulative=np.empty((runs, n)), stop=STOPS[env.termination],
+        horizon=-1 if env.horizon is None else env.horizon, needed=env.votes_needed, vote_cost=vote_cost,
+        active=np.empty((runs, k), bool), sent=np.empty((runs, n, k), bool), counted=np.empty((runs, n, k), bool),
+        votes=np.empty((runs, k), np.int64), holds=np.empty((runs, n), np.int64), open_seats=np.empty((runs, 2),
+        np.int64),
     )  # fmt: skip
 
 
@@ -243,27 +242,28 @@ def pull(action: Array, drawn: Array, gaps: Array, turns: Array, book: VoteState
     leaves, and its activation is no round.
     """
     reward = np.empty(action.shape)
-    _pull(
-        action, drawn, gaps, turns, reward, book.active_agents, book.weights, book.pool, book.cumulative, book.running,
-        book.rounds, book.messages, book.regret, book.leaves, book.stop, book.round_cost,
-    )  # fmt: skip
+    _pull(action, drawn, gaps, turns, reward, *book[:11])
     return reward
 
 
-@jit
+@lean
 def _pull(
-    action, drawn, gaps, turns, reward, active_agents, weights, pool, cumulative, running, rounds, messages, regret,
-    leaves, stop, round_cost,
+    action, drawn, gaps, turns, reward, weights, leaves, round_cost, regret, active_agents, pool, running, rounds,
+    messages, cumulative, stop,
 ):  # fmt: skip
     for r in range(turns.size):
-        pulls, deserted = action[r, 0], False
-        for k in range(pulls.size):
-            reward[r, 0, k] = drawn[r, k] if running[r] and pulls[k] else np.nan
+        idle, deserted, lost = True, False, 0.0
+        for k in range(action.shape[2]):
+            reward[r, 0, k] = np.nan
+            if running[r] and action[r, 0, k]:
+                reward[r, 0, k] = drawn[r, k]
+                lost += gaps[r, k]
+                idle = False
         if not running[r]:
             continue
         if stop == HORIZON:
-            regret[r] += gaps[r][pulls].sum()
-        if leaves and not pulls.any():
+            regret[r] += lost
+        if leaves and idle:
             deserted = not retire(weights, pool[r], cumulative[r], active_agents[r])
         else:
             rounds[r] += 1
@@ -286,27 +286,24 @@ def talk(vote: Array, arrived: Array, who: Array, ballots: Array, sums: Array | 
     A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
     instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.
     """
-    _talk(
-        vote, arrived, who, ballots, sums, book.votes, book.active, book.sent, book.holds, book.open_seats,
-        book.running, book.rounds, book.messages, book.cumulative, book.needed, book.vote_cost, book.stop, book.horizon,
-    )  # fmt: skip
+    _talk(vote, arrived, who, ballots, sums, *book[6:])
 
 
-@jit
+@lean
 def _talk(
-    vote, arrived, who, ballots, sums, votes, active, sent, holds, open_seats, running, rounds, messages, cumulative,
-    needed, vote_cost, stop, horizon,
+    vote, arrived, who, ballots, sums, running, rounds, messages, cumulative, stop, horizon, needed, vote_cost, active,
+    sent, counted, votes, holds, open_seats,
 ):  # fmt: skip
-    read = np.empty(votes.shape[1], np.bool_)
     for r in range(len(who)):
         n, left = who[r, 0], 0
         if sums is not None:
-            votes[r] += sums[r, 0]
+            for k in range(votes.shape[1]):
+                votes[r, k] += sums[r, 0, k]
         if not running[r]:
             continue
-        if stop == PLAYERS:
-            read[:] = active[r]
-        for k in range(read.size):
+        if stop == PLAYERS:  # first store which arm the active agent still holds
+            settle(sent[r, n], active[r], active[r].sum() == 1, n, holds[r], open_seats[r])
+        for k in range(votes.shape[1]):
             if vote[r, 0, k] and arrived[r, 0] and not ballots[r, n, k]:
                 ballots[r, n, k] = True
                 messages[r] += vote_cost
@@ -314,7 +311,5 @@ def _talk(
                     votes[r, k] += 1
             active[r, k] &= votes[r, k] < needed
             left += active[r, k]
-        if stop == PLAYERS:  # first store which arm the active agent still holds
-            settle(sent[r, n], read, read.sum() == 1, n, holds[r], open_seats[r])
         over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
         running[r] = not (over or finished(stop, left, open_seats[r, 0], open_seats[r, 1]))

@@ -18,7 +18,7 @@ from hushbandits.core.random.philox import CURSOR
 from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import Params, choice, count, flag, real
+from hushbandits.core.utils import Params, choice, count, flag, real, ships
 from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
@@ -249,11 +249,17 @@ class Exploration(Env):
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
-            self.book = ballot.open_votes(self, n)
+            self.book, self._everyone = ballot.open_votes(self, n), np.ones((n, 1), bool)
             #: (R, K) votes that have arrived, and (R, N) agents that are still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
         ballot.open_rows(np.arange(n) if rows is None else rows, first, self.book)
         self._who = self.book.active_agents[:, None].copy()
+        # Without wrappers, nobody else holds a message without votes.
+        plain = self._whole and not self.wrappers and ships(self._report)
+        self._silent = super()._standard() if plain else None
+
+    def _standard(self) -> Message:
+        return super()._standard() if self._silent is None else self._silent
 
     @property
     def locations(self) -> Array:
@@ -301,7 +307,7 @@ class Exploration(Env):
             if self._sums_votes:
                 self._left[rows] = False
         self._who = book.active_agents[:, None].copy()
-        return global_set(book.active, reset)
+        return global_set(book.active, self._everyone, reset)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]

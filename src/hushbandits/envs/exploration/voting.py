@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hushbandits.best_arm.routine import RESETS, Routine, State
-from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit, lean
+from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, lean
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import fill, uniform
 from hushbandits.envs.exploration import ballot
@@ -61,7 +61,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
     Each phase takes the state as a plain tuple: Numba needs longer to recognise the arrays of a named one.
     """
 
-    @jit
+    @lean
     def plan_rows(parts, live, who, p, active, draws, arms):
         state = kind(*parts)
         arms[:] = False
@@ -69,7 +69,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
             if live[r]:
                 plan(state, r, who[r, 0], p, active[r, 0, 0], arms[r, 0], draws[r])
 
-    @jit
+    @lean
     def learn_rows(parts, live, who, p, arms, reward, noises, noise, vote, ended):
         state, some = kind(*parts), False
         vote[:] = False
@@ -82,7 +82,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
                     some = True
         return some
 
-    @jit
+    @lean
     def sync_rows(parts, ended, who, p, active):
         for r in range(who.size):
             if ended[r]:
