@@ -67,7 +67,7 @@ def clear(book: VoteState, rows: Array) -> None:
     _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.holds, book.open_seats)
 
 
-@jit
+@lean
 def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
     for r in rows:
         active[r] = True
@@ -85,7 +85,7 @@ def open_rows(rows: Array, turns: Array, book: VoteState) -> None:
     _open(rows, turns, *agents, book.running, book.rounds, book.messages, book.regret)
 
 
-@jit
+@lean
 def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds, messages, regret):
     for i, r in enumerate(rows):
         running[r] = True
@@ -272,7 +272,7 @@ def _pull(
             active_agents[r] = draw_agent(cumulative[r], turns[r])
 
 
-@jit
+@lean
 def cast_rows(vote, who, running, sent):
     """Write the votes ``(R, 1, K)`` of the active agents `who` to `sent`, in the runs that are not over."""
     for r in range(len(who)):
