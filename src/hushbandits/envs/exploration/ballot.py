@@ -35,6 +35,7 @@ class VoteState(NamedTuple):
     sent: Array  # (R, N, K) votes as their agents cast them
     counted: Array  # (R, N, K) votes as they arrived
     votes: Array  # (R, K)
+    read: Array  # (R, N) the size of 𝒦 when an agent last read it
     holds: Array  # (R, N) the arm that an agent held after its last activation, NOTHING or SEVERAL
     open_seats: Array  # (R, 2) of the agents that can act: how many do not hold one arm, and how many hold several
 
@@ -42,38 +43,42 @@ class VoteState(NamedTuple):
 class Outcomes(NamedTuple):
     """Rewards, gaps and random numbers of the next activations of one run."""
 
-    rewards: Array  # (B, K)
-    gaps: Array  # (B, K), or (1, K): all alike
+    rewards: Array  # (B, K); if `first` ≥ 0, (1, K): room for the Bernoulli rewards of an activation
+    first: int  # the step of the first activation in the stream of rewards, −1: not needed
+    stream: Array  # (10,) cursor of that stream
+    locations: Array  # (B, K), or (1, K): all alike
+    gaps: Array  # (B, K), or (1, K)
     turns: Array  # (B,) uniforms that draw the next agent
 
 
 def open_votes(env: World, runs: int) -> VoteState:
     """Return a `VoteState` for `runs` runs; `open_rows` sets the values."""
     n, k, (vote_cost, round_cost) = env.n_agents, env.n_arms, env.costs
+    rounds, messages, turns = np.zeros((3, runs), np.int64)
+    sent, counted = np.empty((2, runs, n, k), bool)
     return VoteState(
-        env.weights, env.inactive_agents == "drop", round_cost, regret=np.zeros(runs), active_agents=np.zeros(runs,
-        np.int64), pool=np.tile(env.weights > 0, (runs, 1)), running=np.ones(runs, bool), rounds=np.zeros(runs,
-        np.int64), messages=np.zeros(runs, np.int64), cumulative=np.empty((runs, n)), stop=STOPS[env.termination],
-        horizon=-1 if env.horizon is None else env.horizon, needed=env.votes_needed, vote_cost=vote_cost,
-        active=np.empty((runs, k), bool), sent=np.empty((runs, n, k), bool), counted=np.empty((runs, n, k), bool),
-        votes=np.empty((runs, k), np.int64), holds=np.empty((runs, n), np.int64), open_seats=np.empty((runs, 2),
-        np.int64),
+        env.weights, env.inactive_agents == "drop", round_cost, regret=np.zeros(runs), active_agents=turns,
+        pool=np.tile(env.weights > 0, (runs, 1)), running=np.ones(runs, bool), rounds=rounds, messages=messages,
+        cumulative=np.empty((runs, n)), stop=STOPS[env.termination], horizon=-1 if env.horizon is None else env.horizon,
+        needed=env.votes_needed, vote_cost=vote_cost, active=np.empty((runs, k), bool), sent=sent, counted=counted,
+        votes=np.empty((runs, k), np.int64), read=np.empty((runs, n), np.int64), holds=np.empty((runs, n), np.int64),
+        open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
 
 
 def clear(book: VoteState, rows: Array) -> None:
     """Delete all votes of the runs `rows`, so that 𝒦 contains every arm again."""
     seats = np.count_nonzero(book.weights)
-    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.holds, book.open_seats)
+    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.read, book.holds, book.open_seats)
 
 
 @lean
-def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
+def _clear(rows, seats, active, sent, counted, votes, read, holds, open_seats):
     for r in rows:
         active[r] = True
         sent[r] = False
         counted[r] = False
-        votes[r] = 0
+        votes[r] = read[r] = 0
         holds[r] = SEVERAL
         open_seats[r] = seats
 
@@ -133,17 +138,20 @@ def retire(weights, pool, cumulative, n):
 
 
 @lean
-def count(vote, ballots, votes, needed, active):
-    """Count the new votes of an agent, remove arms with at least `needed` votes, and return how many arms are left."""
-    left = 0
+def count(vote, arrived, each, ballots, votes, needed, active):
+    """Count the new votes of an agent, if they arrived, as `each`, and remove arms with at least `needed` votes.
+
+    Return how many arms are left, and how many votes are new.
+    """
+    left = new = 0
     for k in range(vote.size):
-        if vote[k] and not ballots[k]:
+        if vote[k] and arrived and not ballots[k]:
             ballots[k] = True
-            votes[k] += 1
-            if votes[k] >= needed:
-                active[k] = False
+            votes[k] += each
+            new += 1
+        active[k] &= votes[k] < needed
         left += active[k]
-    return left
+    return left, new
 
 
 @lean
@@ -292,24 +300,20 @@ def talk(vote: Array, arrived: Array, who: Array, ballots: Array, sums: Array | 
 @lean
 def _talk(
     vote, arrived, who, ballots, sums, running, rounds, messages, cumulative, stop, horizon, needed, vote_cost, active,
-    sent, counted, votes, holds, open_seats,
+    sent, counted, votes, read, holds, open_seats,
 ):  # fmt: skip
     for r in range(len(who)):
-        n, left = who[r, 0], 0
+        n = who[r, 0]
         if sums is not None:
             for k in range(votes.shape[1]):
                 votes[r, k] += sums[r, 0, k]
         if not running[r]:
             continue
         if stop == PLAYERS:  # first store which arm the active agent still holds
-            settle(sent[r, n], active[r], active[r].sum() == 1, n, holds[r], open_seats[r])
-        for k in range(votes.shape[1]):
-            if vote[r, 0, k] and arrived[r, 0] and not ballots[r, n, k]:
-                ballots[r, n, k] = True
-                messages[r] += vote_cost
-                if sums is None:
-                    votes[r, k] += 1
-            active[r, k] &= votes[r, k] < needed
-            left += active[r, k]
+            read[r, n] = active[r].sum()
+            settle(sent[r, n], active[r], read[r, n] == 1, n, holds[r], open_seats[r])
+        each = int(sums is None)
+        left, new = count(vote[r, 0], arrived[r, 0], each, ballots[r, n], votes[r], needed, active[r])
+        messages[r] += vote_cost * new
         over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
         running[r] = not (over or finished(stop, left, open_seats[r, 0], open_seats[r, 1]))

@@ -15,7 +15,7 @@ from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Stre
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import ACTIVATION, REWARD
 from hushbandits.core.random.philox import CURSOR
-from hushbandits.core.random.rewards import Law, UniformMeans
+from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import Params, choice, count, flag, real, ships
@@ -352,10 +352,16 @@ class Exploration(Env):
 
     def outcomes(self, r: int, size: int) -> Outcomes:
         """Return the rewards, gaps and random numbers of the next `size` activations of run r."""
-        stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
-        uniforms = self._reward_stream.take(r, size)
-        gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
-        return Outcomes(self.law.quantile(uniforms, stand.location), gaps, self._turn_stream.take(r, size))
+        stand, stream = self.arms.look(np.arange(size) + self.book.rounds[r], run=r), self._reward_stream
+        locations, gaps = (np.ascontiguousarray(np.atleast_2d(x)) for x in (stand.location, stand.gap))
+        cursor = np.array([*stream.seeds[r], stream.word, *[stream._section[r]] * 6], np.uint64)
+        if type(self.law) is Bernoulli:  # a comparison: the episode draws the rewards of the pulled arms alone
+            stream.rows(0)
+            rewards, first = np.empty((1, self.n_arms)), int(stream.step[r])
+            stream.step[r] += np.uint64(size)
+        else:
+            rewards, first = np.require(self.law.quantile(stream.take(r, size), stand.location), None, ["C", "W"]), -1
+        return Outcomes(rewards, first, cursor, locations, gaps, self._turn_stream.take(r, size))
 
     # -- the end ------------------------------------------------------------------------------------------------
 
