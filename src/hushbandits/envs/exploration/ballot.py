@@ -86,12 +86,11 @@ def _clear(rows, seats, active, sent, counted, votes, read, holds, open_seats):
 def open_rows(rows: Array, turns: Array, book: VoteState) -> None:
     """Reset the state of the runs `rows`, and draw their first active agents from the uniforms `turns`."""
     clear(book, rows)
-    agents = book.weights, book.pool, book.cumulative, book.active_agents
-    _open(rows, turns, *agents, book.running, book.rounds, book.messages, book.regret)
+    _open(rows, turns, *book[:10])
 
 
 @lean
-def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds, messages, regret):
+def _open(rows, turns, weights, leaves, cost, regret, active_agents, pool, running, rounds, messages, cumulative):
     for i, r in enumerate(rows):
         running[r] = True
         rounds[r] = messages[r] = 0
@@ -243,22 +242,16 @@ def decided(stop, running, active, open_seats, cumulative):
 # -- the phases: all runs, each by the rules above.  The whole state as one argument takes longer than its parts. ---
 
 
-def pull(action: Array, drawn: Array, gaps: Array, turns: Array, book: VoteState) -> Array:
-    """Play phase 1 in every run that is not over, and draw its next active agent; return the rewards ``(R, 1, K)``.
-
-    The reward of a pulled arm is that in `drawn`; other arms have NaN.  If idle agents leave, an agent without pulls
-    leaves, and its activation is no round.
-    """
-    reward = np.empty(action.shape)
-    _pull(action, drawn, gaps, turns, reward, *book[:11])
-    return reward
-
-
 @lean
-def _pull(
+def pull(
     action, drawn, gaps, turns, reward, weights, leaves, round_cost, regret, active_agents, pool, running, rounds,
     messages, cumulative, stop,
 ):  # fmt: skip
+    """Play phase 1 in every run that is not over, draw its next active agent, and write its rewards ``(R, 1, K)``.
+
+    The reward of a pulled arm is that in `drawn`; other arms have NaN.  If idle agents leave, an agent without pulls
+    leaves, and its activation is no round.  From `weights` on, the arguments are ``VoteState[:11]``.
+    """
     for r in range(turns.size):
         idle, deserted, lost = True, False, 0.0
         for k in range(action.shape[2]):
@@ -288,20 +281,17 @@ def cast_rows(vote, who, running, sent):
             sent[r, who[r, 0], k] |= running[r] and vote[r, 0, k]
 
 
-def talk(vote: Array, arrived: Array, who: Array, ballots: Array, sums: Array | None, book: VoteState) -> None:
-    """Play phase 2: count votes, remove arms with enough votes, and end runs.
-
-    A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
-    instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.
-    """
-    _talk(vote, arrived, who, ballots, sums, *book[6:])
-
-
 @lean
-def _talk(
+def talk(
     vote, arrived, who, ballots, sums, running, rounds, messages, cumulative, stop, horizon, needed, vote_cost, active,
     sent, counted, votes, read, holds, open_seats,
 ):  # fmt: skip
+    """Play phase 2: count votes, remove arms with enough votes, and end runs.
+
+    A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
+    instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.  From `running` on, the
+    arguments are ``VoteState[6:]``.
+    """
     for r in range(len(who)):
         n = who[r, 0]
         if sums is not None:

@@ -282,7 +282,9 @@ class Exploration(Env):
         uniforms, turns, book = self._reward_stream.next(), self._turn_stream.next(), self.book
         stand = self.arms.look(book.rounds)
         # The next agent is drawn here, so that it learns that it is next before it must act.
-        return ballot.pull(action, self.law.quantile(uniforms, stand.location), stand.gap, turns, book)
+        reward = np.empty(action.shape)
+        ballot.pull(action, self.law.quantile(uniforms, stand.location), stand.gap, turns, reward, *book[:11])
+        return reward
 
     def _report(self) -> dict[str, Array]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.allow_vote_resets else {}
@@ -300,7 +302,7 @@ class Exploration(Env):
         book, sent = self.book, message["sent"]
         reset = message["reset"][:, 0] & sent[:, 0] & book.running if self.allow_vote_resets else None
         sums = message["tally"] if self._sums_votes else None
-        ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, book)
+        ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, *book[6:])
         if reset is not None and len(rows := np.flatnonzero(reset)):
             book.messages[rows] += book.vote_cost
             ballot.clear(book, rows)
