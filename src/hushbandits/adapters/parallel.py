@@ -220,11 +220,12 @@ class ParallelView(ParallelEnv[str, Array, object]):
         infos: Infos = {name: {} for name in names} if over else {
             name: {"action_mask": mask} for name, mask in zip(names, task.sample_masks(), strict=False)
         }  # fmt: skip
-        stated: dict[str, object] = {**task.labels, **({"two_phase": self.two_phase} if over else {})}
-        if over or self.metrics_in_info:
-            stated["metrics"] = self.metrics()
-        for info in infos.values() if stated else ():
-            info.update(copy.deepcopy(stated))
+        if over or self.metrics_in_info or task.labels:
+            stated = {**task.labels, **({"two_phase": self.two_phase} if over else {})}
+            if over or self.metrics_in_info:
+                stated["metrics"] = self.metrics()
+            for info in infos.values():
+                info.update(copy.deepcopy(stated))
         if self.render_mode == "human":
             self.render()
         return dict(zip(names, map(np.ndarray.copy, seen), strict=False)), infos

@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 from hushbandits.best_arm.routine import SILENT, VOTES, Routine
-from hushbandits.best_arm.selection import best_mean, fewest_pulls, keep_only, observe, pick, read, samples
+from hushbandits.best_arm.selection import best_mean, keep_only, least_pulled, observe, read, samples
 from hushbandits.core import lean
 
 
@@ -25,8 +25,11 @@ def median_length(epoch: int, eta: float, epsilon: float) -> int:
 
 @lean
 def _plan(state, r, n, p, active, arms, uniforms):
-    local = state.local[r, n]
-    return pick(local, state.pulls[r, n], arms, 0) if read(local, active) > 0 else 0
+    local, pulls = state.local[r, n], state.pulls[r, n]
+    if read(local, active) == 0:
+        return 0
+    arms[least_pulled(local, pulls)] = True
+    return 1
 
 
 @lean
@@ -34,8 +37,9 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     if observe(local, sums, pulls, arms, reward) < 0:
         return SILENT
-    if fewest_pulls(local, pulls)[0] < state.mark[r, n]:
-        return SILENT
+    for k in range(local.size):
+        if local[k] and pulls[k] < state.mark[r, n]:
+            return SILENT
     halved, eta, epsilon = p
     if not halved:
         keep_only(local, best_mean(local, sums, pulls), vote)

@@ -9,7 +9,7 @@ from functools import partial
 
 from hushbandits.best_arm.racing import kl_level
 from hushbandits.best_arm.routine import SILENT, VOTES, Routine
-from hushbandits.best_arm.selection import best_mean, fewest_pulls, keep_only, observe, samples, settle
+from hushbandits.best_arm.selection import best_mean, keep_only, least_pulled, observe, samples, settle
 from hushbandits.core import lean
 from hushbandits.policies.kl import kl_lower, kl_upper
 
@@ -83,7 +83,7 @@ def _simple_regret(state, r, n, p):
 def _learn_pair(state, r, n, p, arms, reward, uniforms, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
     pulled = observe(local, state.sums[r, n], pulls, arms, reward)
-    if pulled < 0 or fewest_pulls(local, pulls)[0] == 0:
+    if pulled < 0 or pulls[least_pulled(local, pulls)] == 0:
         return SILENT
     second = state.mark[r, n]
     if second >= 0:
@@ -101,7 +101,7 @@ def _learn_pair(state, r, n, p, arms, reward, uniforms, vote):
 @lean
 def _learn_one(state, r, n, p, arms, reward, uniforms, vote):
     local, pulls = state.local[r, n], state.pulls[r, n]
-    if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or fewest_pulls(local, pulls)[0] == 0:
+    if observe(local, state.sums[r, n], pulls, arms, reward) < 0 or pulls[least_pulled(local, pulls)] == 0:
         return SILENT
     best, rival, gap = _simple_regret(state, r, n, p)
     if gap < p[1]:

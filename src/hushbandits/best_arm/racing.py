@@ -6,7 +6,7 @@ All remaining arms are pulled once per pass; after a pass, what is surely not th
 import math
 
 from hushbandits.best_arm.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.best_arm.selection import best_mean, fewest_pulls, observe, pick, pick_any, read, samples
+from hushbandits.best_arm.selection import best_mean, observe, pick, pick_any, read, samples
 from hushbandits.core import lean
 from hushbandits.policies.kl import kl_lower, kl_upper
 
@@ -43,9 +43,15 @@ def _plan(state, r, n, p, active, arms, uniforms):
             return pick_any(active, arms, int(uniforms[0] * active.sum()))
     if size == 0:
         return 0
+    fewest, ties = -1, 0
+    for k in range(local.size):
+        if local[k]:
+            if fewest < 0 or pulls[k] < fewest:
+                fewest, ties = pulls[k], 0
+            ties += int(pulls[k] == fewest)
     if uniforms.size > 0:
-        rank = int(uniforms[0] * fewest_pulls(local, pulls)[1])
-    return pick(local, pulls, arms, rank)
+        rank = int(uniforms[0] * ties)
+    return pick(local, pulls, fewest, arms, rank)
 
 
 @lean

@@ -48,20 +48,18 @@ def read(local, active):
 
 
 @lean
-def fewest_pulls(local, pulls):
-    """Return the smallest number of pulls of a remaining arm, and how many remaining arms have this number."""
-    fewest, ties = -1, 0
+def least_pulled(local, pulls):
+    """Return the first of the remaining arms with the fewest pulls, or −1 if no arm remains."""
+    first = -1
     for k in range(local.size):
-        if local[k]:
-            if fewest < 0 or pulls[k] < fewest:
-                fewest, ties = pulls[k], 0
-            ties += int(pulls[k] == fewest)
-    return fewest, ties
+        if local[k] and (first < 0 or pulls[k] < pulls[first]):
+            first = k
+    return first
 
 
 @lean
-def _pick(local, pulls, wanted, arms, rank):
-    # play the arm of a rank, from 0, among those of `local` that have as many `pulls` as wanted
+def pick(local, pulls, wanted, arms, rank):
+    """Mark the arm with index `rank` among the remaining arms with `wanted` pulls; return 1, or 0 if there is none."""
     for k in range(local.size):
         if local[k] and pulls[k] == wanted:
             if rank == 0:
@@ -72,15 +70,9 @@ def _pick(local, pulls, wanted, arms, rank):
 
 
 @lean
-def pick(local, pulls, arms, rank):
-    """Mark the arm with index `rank` among the least-pulled remaining arms; return 1, or 0 if no arm has this index."""
-    return _pick(local, pulls, fewest_pulls(local, pulls)[0], arms, rank)
-
-
-@lean
 def pick_any(local, arms, rank):
     """Mark the arm with index `rank` among the remaining arms; return 1, or 0 if no arm has this index."""
-    return _pick(local, local, True, arms, rank)
+    return pick(local, local, True, arms, rank)
 
 
 @lean
@@ -92,9 +84,11 @@ def settle(local, pulls, active, arms):
     size = read(local, active)
     if size == 0:
         return 0
-    if size == 1 or fewest_pulls(local, pulls)[0] == 0:
-        return pick(local, pulls, arms, 0)
-    return -1
+    first = least_pulled(local, pulls)
+    if size > 1 and pulls[first] > 0:
+        return -1
+    arms[first] = True
+    return 1
 
 
 @lean

@@ -67,7 +67,7 @@ class Rounds(World, ABC):
         t, running, who = self.t.copy(), self.running.copy(), self.active_agents.copy()
         own = None if reward is None else reward.copy()
         for value in (t, running, who) if own is None else (t, running, who, own):  # in every phase: no `handed`
-            value.setflags(write=False)
+            value.setflags(False)  # type: ignore[call-arg]  # takes half as long as `write=False`
         return Observation(t, running, who, own, inbox)
 
     def _refuse(self, phase: str) -> NoReturn:

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.messages import Observation
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, jit, parameters, real, shown
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, parameters, real, shown
 from hushbandits.core.utils.jit import lean
 from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 from hushbandits.core.world import World
@@ -274,7 +274,7 @@ class RLTask(ABC):
     def sample_masks(self, run: int = 0) -> list[object]:
         """Return each agent's action mask in run `run`, in the form that ``action_space.sample`` takes."""
         if isinstance(self.action_space, spaces.Discrete):  # the usual case
-            masks = self._every if self.mask == self._all else self.mask()[run].astype(np.int8)
+            masks = self._every if self.mask == self._all else self.mask()[run].view(np.int8)
             return list(map(np.ndarray.copy, masks))
         return [sample_mask(self.action_space, row) for row in self.mask()[run]]
 
@@ -363,7 +363,7 @@ def _clear(rows, blank, pulls, sums, obs):  # type: ignore[no-untyped-def]
                 obs[r, m, i] = blank[0, m, i]
 
 
-@jit
+@lean
 def squash(obs, columns):  # type: ignore[no-untyped-def]
     """Replace each value x in the `columns` of the observations `obs` by ``x/(1 + |x|)``."""
     for r in range(obs.shape[0]):
@@ -372,7 +372,7 @@ def squash(obs, columns):  # type: ignore[no-untyped-def]
                 obs[r, m, c] /= np.float32(1.0) + abs(obs[r, m, c])
 
 
-@jit
+@lean
 def show(who, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
     """Write agents' ``sums/pulls`` to `obs` from column `mean` on, and ``1/√(1 + pulls)`` from column `width` on."""
     for r in range(who.shape[0]):

@@ -23,13 +23,13 @@ class OneSlot(Inbox):
 
     @property
     def arrived(self) -> Array:
-        return self._arrived[..., None]
+        return self._arrived[..., None].copy()
 
     def __getitem__(self, field: str) -> Array:
         if field not in self._values:
             raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self.fields)}")
         value, shape = self._values[field], self._arrived.shape
-        if value.shape[1] < shape[1] or not self._arrived.all():
+        if value.shape[1] < shape[1] or np.count_nonzero(self._arrived) < self._arrived.size:
             value = np.zeros((*shape, *value.shape[2:]), value.dtype)
             value[self._arrived] = self.arrivals(field)
             return value[:, :, None]

@@ -72,7 +72,8 @@ philox = _Philox()
 
 
 @inlined
-def _refill(here):
+def refill(here):
+    """Read the block at the place of a cursor."""
     here[6], here[7], here[8], here[9] = philox(here[0], here[1], (here[5] >> _TWO) + _ONE, here[4], here[2], here[3])
 
 
@@ -81,7 +82,7 @@ def next_bits(cursors, r):
     """Return the next 64 bits of cursor r."""
     lane = np.int64(cursors[r, 5] & _THREE)
     if lane == 0:
-        _refill(cursors[r])
+        refill(cursors[r])
     cursors[r, 5] += _ONE
     return cursors[r, lane + 6]
 

@@ -15,26 +15,27 @@ COORDINATOR, PLAYERS, HORIZON = STOPS.values()
 
 
 class VoteState(NamedTuple):
-    """The state of R runs in which N agents vote over K arms."""
+    """The state of R runs in which N agents vote over K arms: first what phase 1 needs, from `running` on phase 2."""
 
     weights: Array  # (N,) P
     leaves: bool  # an idle agent leaves the pool
-    needed: int  # votes that remove an arm
-    stop: int  # one of STOPS
-    horizon: int  # −1: none
-    vote_cost: int  # messages per new vote sent
     round_cost: int  # messages per round
+    regret: Array  # (R,) only if runs stop at the horizon
+    active_agents: Array  # (R,) the agent that acts next
+    pool: Array  # (R, N) agents that are still drawn
     running: Array  # (R,)
     rounds: Array  # (R,)
     messages: Array  # (R,)
-    regret: Array  # (R,) only if runs stop at the horizon
+    cumulative: Array  # (R, N) running sums of P over the pool
+    stop: int  # one of STOPS
+    horizon: int  # −1: none
+    needed: int  # votes that remove an arm
+    vote_cost: int  # messages per new vote sent
     active: Array  # (R, K) 𝒦
     sent: Array  # (R, N, K) votes as their agents cast them
     counted: Array  # (R, N, K) votes as they arrived
     votes: Array  # (R, K)
-    active_agents: Array  # (R,) the agent that acts next
-    pool: Array  # (R, N) agents that are still drawn
-    cumulative: Array  # (R, N) running sums of P over the pool
+    read: Array  # (R, N) the size of 𝒦 when an agent last read it
     holds: Array  # (R, N) the arm that an agent held after its last activation, NOTHING or SEVERAL
     open_seats: Array  # (R, 2) of the agents that can act: how many do not hold one arm, and how many hold several
 
@@ -42,39 +43,42 @@ class VoteState(NamedTuple):
 class Outcomes(NamedTuple):
     """Rewards, gaps and random numbers of the next activations of one run."""
 
-    rewards: Array  # (B, K)
-    gaps: Array  # (B, K), or (1, K): all alike
+    rewards: Array  # (B, K); if `first` ≥ 0, (1, K): room for the Bernoulli rewards of an activation
+    first: int  # the step of the first activation in the stream of rewards, −1: not needed
+    stream: Array  # (10,) cursor of that stream
+    locations: Array  # (B, K), or (1, K): all alike
+    gaps: Array  # (B, K), or (1, K)
     turns: Array  # (B,) uniforms that draw the next agent
 
 
 def open_votes(env: World, runs: int) -> VoteState:
     """Return a `VoteState` for `runs` runs; `open_rows` sets the values."""
-    weights, n, k = env.weights, env.n_agents, env.n_arms
-    vote_cost, round_cost = env.costs
+    n, k, (vote_cost, round_cost) = env.n_agents, env.n_arms, env.costs
+    rounds, messages, turns = np.zeros((3, runs), np.int64)
+    sent, counted = np.empty((2, runs, n, k), bool)
     return VoteState(
-        weights, env.inactive_agents == "drop", env.votes_needed, STOPS[env.termination], -1 if env.horizon is None else
-        env.horizon, vote_cost, round_cost, running=np.ones(runs, bool), rounds=np.zeros(runs, np.int64),
-        messages=np.zeros(runs, np.int64), regret=np.zeros(runs), active=np.empty((runs, k), bool), sent=np.empty((runs,
-        n, k), bool), counted=np.empty((runs, n, k), bool), votes=np.empty((runs, k), np.int64),
-        active_agents=np.zeros(runs, np.int64), pool=np.tile(weights > 0, (runs, 1)),
-        cumulative=np.empty((runs, n)), holds=np.empty((runs, n),
-        np.int64), open_seats=np.empty((runs, 2), np.int64),
+        env.weights, env.inactive_agents == "drop", round_cost, regret=np.zeros(runs), active_agents=turns,
+        pool=np.tile(env.weights > 0, (runs, 1)), running=np.ones(runs, bool), rounds=rounds, messages=messages,
+        cumulative=np.empty((runs, n)), stop=STOPS[env.termination], horizon=-1 if env.horizon is None else env.horizon,
+        needed=env.votes_needed, vote_cost=vote_cost, active=np.empty((runs, k), bool), sent=sent, counted=counted,
+        votes=np.empty((runs, k), np.int64), read=np.empty((runs, n), np.int64), holds=np.empty((runs, n), np.int64),
+        open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
 
 
 def clear(book: VoteState, rows: Array) -> None:
     """Delete all votes of the runs `rows`, so that 𝒦 contains every arm again."""
     seats = np.count_nonzero(book.weights)
-    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.holds, book.open_seats)
+    _clear(rows, seats, book.active, book.sent, book.counted, book.votes, book.read, book.holds, book.open_seats)
 
 
-@jit
-def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
+@lean
+def _clear(rows, seats, active, sent, counted, votes, read, holds, open_seats):
     for r in rows:
         active[r] = True
         sent[r] = False
         counted[r] = False
-        votes[r] = 0
+        votes[r] = read[r] = 0
         holds[r] = SEVERAL
         open_seats[r] = seats
 
@@ -82,12 +86,11 @@ def _clear(rows, seats, active, sent, counted, votes, holds, open_seats):
 def open_rows(rows: Array, turns: Array, book: VoteState) -> None:
     """Reset the state of the runs `rows`, and draw their first active agents from the uniforms `turns`."""
     clear(book, rows)
-    agents = book.weights, book.pool, book.cumulative, book.active_agents
-    _open(rows, turns, *agents, book.running, book.rounds, book.messages, book.regret)
+    _open(rows, turns, *book[:10])
 
 
-@jit
-def _open(rows, turns, weights, pool, cumulative, active_agents, running, rounds, messages, regret):
+@lean
+def _open(rows, turns, weights, leaves, cost, regret, active_agents, pool, running, rounds, messages, cumulative):
     for i, r in enumerate(rows):
         running[r] = True
         rounds[r] = messages[r] = 0
@@ -134,17 +137,20 @@ def retire(weights, pool, cumulative, n):
 
 
 @lean
-def count(vote, ballots, votes, needed, active):
-    """Count the new votes of an agent, remove arms with at least `needed` votes, and return how many arms are left."""
-    left = 0
+def count(vote, arrived, each, ballots, votes, needed, active):
+    """Count the new votes of an agent, if they arrived, as `each`, and remove arms with at least `needed` votes.
+
+    Return how many arms are left, and how many votes are new.
+    """
+    left = new = 0
     for k in range(vote.size):
-        if vote[k] and not ballots[k]:
+        if vote[k] and arrived and not ballots[k]:
             ballots[k] = True
-            votes[k] += 1
-            if votes[k] >= needed:
-                active[k] = False
+            votes[k] += each
+            new += 1
+        active[k] &= votes[k] < needed
         left += active[k]
-    return left
+    return left, new
 
 
 @lean
@@ -236,34 +242,29 @@ def decided(stop, running, active, open_seats, cumulative):
 # -- the phases: all runs, each by the rules above.  The whole state as one argument takes longer than its parts. ---
 
 
-def pull(action: Array, drawn: Array, gaps: Array, turns: Array, book: VoteState) -> Array:
-    """Play phase 1 in every run that is not over, and draw its next active agent; return the rewards ``(R, 1, K)``.
+@lean
+def pull(
+    action, drawn, gaps, turns, reward, weights, leaves, round_cost, regret, active_agents, pool, running, rounds,
+    messages, cumulative, stop,
+):  # fmt: skip
+    """Play phase 1 in every run that is not over, draw its next active agent, and write its rewards ``(R, 1, K)``.
 
     The reward of a pulled arm is that in `drawn`; other arms have NaN.  If idle agents leave, an agent without pulls
-    leaves, and its activation is no round.
+    leaves, and its activation is no round.  From `weights` on, the arguments are ``VoteState[:11]``.
     """
-    reward = np.empty(action.shape)
-    _pull(
-        action, drawn, gaps, turns, reward, book.active_agents, book.weights, book.pool, book.cumulative, book.running,
-        book.rounds, book.messages, book.regret, book.leaves, book.stop, book.round_cost,
-    )  # fmt: skip
-    return reward
-
-
-@jit
-def _pull(
-    action, drawn, gaps, turns, reward, active_agents, weights, pool, cumulative, running, rounds, messages, regret,
-    leaves, stop, round_cost,
-):  # fmt: skip
     for r in range(turns.size):
-        pulls, deserted = action[r, 0], False
-        for k in range(pulls.size):
-            reward[r, 0, k] = drawn[r, k] if running[r] and pulls[k] else np.nan
+        idle, deserted, lost = True, False, 0.0
+        for k in range(action.shape[2]):
+            reward[r, 0, k] = np.nan
+            if running[r] and action[r, 0, k]:
+                reward[r, 0, k] = drawn[r, k]
+                lost += gaps[r, k]
+                idle = False
         if not running[r]:
             continue
         if stop == HORIZON:
-            regret[r] += gaps[r][pulls].sum()
-        if leaves and not pulls.any():
+            regret[r] += lost
+        if leaves and idle:
             deserted = not retire(weights, pool[r], cumulative[r], active_agents[r])
         else:
             rounds[r] += 1
@@ -272,7 +273,7 @@ def _pull(
             active_agents[r] = draw_agent(cumulative[r], turns[r])
 
 
-@jit
+@lean
 def cast_rows(vote, who, running, sent):
     """Write the votes ``(R, 1, K)`` of the active agents `who` to `sent`, in the runs that are not over."""
     for r in range(len(who)):
@@ -280,41 +281,29 @@ def cast_rows(vote, who, running, sent):
             sent[r, who[r, 0], k] |= running[r] and vote[r, 0, k]
 
 
-def talk(vote: Array, arrived: Array, who: Array, ballots: Array, sums: Array | None, book: VoteState) -> None:
+@lean
+def talk(
+    vote, arrived, who, ballots, sums, running, rounds, messages, cumulative, stop, horizon, needed, vote_cost, active,
+    sent, counted, votes, read, holds, open_seats,
+):  # fmt: skip
     """Play phase 2: count votes, remove arms with enough votes, and end runs.
 
     A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
-    instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.
+    instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.  From `running` on, the
+    arguments are ``VoteState[6:]``.
     """
-    _talk(
-        vote, arrived, who, ballots, sums, book.votes, book.active, book.sent, book.holds, book.open_seats,
-        book.running, book.rounds, book.messages, book.cumulative, book.needed, book.vote_cost, book.stop, book.horizon,
-    )  # fmt: skip
-
-
-@jit
-def _talk(
-    vote, arrived, who, ballots, sums, votes, active, sent, holds, open_seats, running, rounds, messages, cumulative,
-    needed, vote_cost, stop, horizon,
-):  # fmt: skip
-    read = np.empty(votes.shape[1], np.bool_)
     for r in range(len(who)):
-        n, left = who[r, 0], 0
+        n = who[r, 0]
         if sums is not None:
-            votes[r] += sums[r, 0]
+            for k in range(votes.shape[1]):
+                votes[r, k] += sums[r, 0, k]
         if not running[r]:
             continue
-        if stop == PLAYERS:
-            read[:] = active[r]
-        for k in range(read.size):
-            if vote[r, 0, k] and arrived[r, 0] and not ballots[r, n, k]:
-                ballots[r, n, k] = True
-                messages[r] += vote_cost
-                if sums is None:
-                    votes[r, k] += 1
-            active[r, k] &= votes[r, k] < needed
-            left += active[r, k]
         if stop == PLAYERS:  # first store which arm the active agent still holds
-            settle(sent[r, n], read, read.sum() == 1, n, holds[r], open_seats[r])
+            read[r, n] = active[r].sum()
+            settle(sent[r, n], active[r], read[r, n] == 1, n, holds[r], open_seats[r])
+        each = int(sums is None)
+        left, new = count(vote[r, 0], arrived[r, 0], each, ballots[r, n], votes[r], needed, active[r])
+        messages[r] += vote_cost * new
         over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
         running[r] = not (over or finished(stop, left, open_seats[r, 0], open_seats[r, 1]))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hushbandits.core import Array, Guarantee, Metric, Streams, handed
+from hushbandits.core import Array, Guarantee, Metric, Streams
 from hushbandits.core.guarantee import hides
 from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.ballot import VoteState, judged
@@ -12,10 +12,10 @@ from hushbandits.envs.exploration.observer import named_rows
 from hushbandits.envs.inbox import OneSlot
 
 
-def global_set(active: Array, reset: Array | None = None) -> OneSlot:
+def global_set(active: Array, everyone: Array, reset: Array | None = None) -> OneSlot:
     """Return an inbox with the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
-    values = {"active": active} if reset is None else {"active": active, "reset": reset}
-    return OneSlot({name: handed(value)[:, None] for name, value in values.items()}, np.ones((len(active), 1), bool))
+    values = {"active": active[:, None].copy()}
+    return OneSlot(values if reset is None else {**values, "reset": reset[:, None]}, everyone)
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:

@@ -15,10 +15,10 @@ from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Stre
 from hushbandits.core.payload import Payload
 from hushbandits.core.random.names import ACTIVATION, REWARD
 from hushbandits.core.random.philox import CURSOR
-from hushbandits.core.random.rewards import Law, UniformMeans
+from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import Params, choice, count, flag, real
+from hushbandits.core.utils import Params, choice, count, flag, real, ships
 from hushbandits.core.validation import checked
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
@@ -249,11 +249,17 @@ class Exploration(Env):
         if self._sums_votes:
             set_rows(self, rows, _left=np.zeros((n, self.n_agents, k), bool))
         if rows is None:
-            self.book = ballot.open_votes(self, n)
+            self.book, self._everyone = ballot.open_votes(self, n), np.ones((n, 1), bool)
             #: (R, K) votes that have arrived, and (R, N) agents that are still drawn.
             self.votes, self.pool = self.book.votes, self.book.pool
         ballot.open_rows(np.arange(n) if rows is None else rows, first, self.book)
         self._who = self.book.active_agents[:, None].copy()
+        # Without wrappers, nobody else holds a message without votes.
+        plain = self._whole and not self.wrappers and ships(self._report)
+        self._silent = super()._standard() if plain else None
+
+    def _standard(self) -> Message:
+        return super()._standard() if self._silent is None else self._silent
 
     @property
     def locations(self) -> Array:
@@ -276,7 +282,9 @@ class Exploration(Env):
         uniforms, turns, book = self._reward_stream.next(), self._turn_stream.next(), self.book
         stand = self.arms.look(book.rounds)
         # The next agent is drawn here, so that it learns that it is next before it must act.
-        return ballot.pull(action, self.law.quantile(uniforms, stand.location), stand.gap, turns, book)
+        reward = np.empty(action.shape)
+        ballot.pull(action, self.law.quantile(uniforms, stand.location), stand.gap, turns, reward, *book[:11])
+        return reward
 
     def _report(self) -> dict[str, Array]:
         reset = {"reset": np.zeros((self.runs, 1), bool)} if self.allow_vote_resets else {}
@@ -294,14 +302,14 @@ class Exploration(Env):
         book, sent = self.book, message["sent"]
         reset = message["reset"][:, 0] & sent[:, 0] & book.running if self.allow_vote_resets else None
         sums = message["tally"] if self._sums_votes else None
-        ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, book)
+        ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, *book[6:])
         if reset is not None and len(rows := np.flatnonzero(reset)):
             book.messages[rows] += book.vote_cost
             ballot.clear(book, rows)
             if self._sums_votes:
                 self._left[rows] = False
         self._who = book.active_agents[:, None].copy()
-        return global_set(book.active, reset)
+        return global_set(book.active, self._everyone, reset)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
@@ -346,10 +354,16 @@ class Exploration(Env):
 
     def outcomes(self, r: int, size: int) -> Outcomes:
         """Return the rewards, gaps and random numbers of the next `size` activations of run r."""
-        stand = self.arms.look(np.arange(size) + self.book.rounds[r], run=r)
-        uniforms = self._reward_stream.take(r, size)
-        gaps = np.ascontiguousarray(np.atleast_2d(stand.gap))
-        return Outcomes(self.law.quantile(uniforms, stand.location), gaps, self._turn_stream.take(r, size))
+        stand, stream = self.arms.look(np.arange(size) + self.book.rounds[r], run=r), self._reward_stream
+        locations, gaps = (np.ascontiguousarray(np.atleast_2d(x)) for x in (stand.location, stand.gap))
+        cursor = np.array([*stream.seeds[r], stream.word, *[stream._section[r]] * 6], np.uint64)
+        if type(self.law) is Bernoulli:  # a comparison: the episode draws the rewards of the pulled arms alone
+            stream.rows(0)
+            rewards, first = np.empty((1, self.n_arms)), int(stream.step[r])
+            stream.step[r] += np.uint64(size)
+        else:
+            rewards, first = np.require(self.law.quantile(stream.take(r, size), stand.location), None, ["C", "W"]), -1
+        return Outcomes(rewards, first, cursor, locations, gaps, self._turn_stream.take(r, size))
 
     # -- the end ------------------------------------------------------------------------------------------------
 

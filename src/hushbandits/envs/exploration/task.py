@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Message, Observation, Part, World, jit
+from hushbandits.core import Array, Coding, Message, Observation, Part, World, jit, lean
 from hushbandits.core.task import show
 from hushbandits.envs.exploration.ballot import decided
 from hushbandits.envs.render import IN, OUT, Picture, caption
@@ -284,7 +284,7 @@ def _time_cost(before, t, horizon, agents):
     return cost
 
 
-@jit
+@lean
 def _publish(active, obs, column):
     """Write the published sets ``(R, 1, 1, K)`` to all agents' observations."""
     for r in range(obs.shape[0]):
@@ -293,7 +293,7 @@ def _publish(active, obs, column):
                 obs[r, m, column + k] = active[r, 0, 0, k]
 
 
-@jit
+@lean
 def _show_due(who, pull, talk, obs, acts, speaks):
     """Mark in `obs` which agents act and which vote in the next step.
 
@@ -305,7 +305,7 @@ def _show_due(who, pull, talk, obs, acts, speaks):
             obs[r, m, speaks] = talk and who[r, 0] == m
 
 
-@jit
+@lean
 def _count_set(who, reward, t, horizon, pulls, sums, obs, mean, width, time):
     """Add rewards to the statistics, and write means, widths and the elapsed share of the horizon to `obs`."""
     for r in range(who.shape[0]):

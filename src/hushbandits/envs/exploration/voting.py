@@ -13,9 +13,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hushbandits.best_arm.routine import RESETS, Routine, State
-from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, jit, lean
+from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, lean
 from hushbandits.core.random.names import DRAWS, NOISE
-from hushbandits.core.random.philox import fill, uniform
+from hushbandits.core.random.philox import PLACE, as_uniform, fill, refill, uniform
+from hushbandits.core.utils.jit import inlined
 from hushbandits.envs.exploration import ballot
 from hushbandits.policies.policy import check_unit_rewards
 
@@ -61,7 +62,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
     Each phase takes the state as a plain tuple: Numba needs longer to recognise the arrays of a named one.
     """
 
-    @jit
+    @lean
     def plan_rows(parts, live, who, p, active, draws, arms):
         state = kind(*parts)
         arms[:] = False
@@ -69,7 +70,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
             if live[r]:
                 plan(state, r, who[r, 0], p, active[r, 0, 0], arms[r, 0], draws[r])
 
-    @jit
+    @lean
     def learn_rows(parts, live, who, p, arms, reward, noises, noise, vote, ended):
         state, some = kind(*parts), False
         vote[:] = False
@@ -82,7 +83,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
                     some = True
         return some
 
-    @jit
+    @lean
     def sync_rows(parts, ended, who, p, active):
         for r in range(who.size):
             if ended[r]:
@@ -91,16 +92,25 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
     return Rules(plan_rows, learn_rows, sync_rows, _episode(plan, learn, sync))
 
 
+@inlined
+def _uniform_at(stream, place):
+    """Return the uniform sample at a place of a stream, given as a cursor that keeps the block last read."""
+    if place >> 2 != np.int64(stream[PLACE]) >> 2:
+        stream[PLACE] = np.uint64(place)
+        refill(stream)
+    return as_uniform(stream[6 + (place & 3)])
+
+
 def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
     @lean
     def episode(r, until, player, outcomes, draws, at, rate, lost, book):
         # One pass of the loop is one activation, in the order of Exploration's phases: plan, pull, turn, learn, vote,
         # loss, count, settle, sync.
         state, p, shared, noises, noise = player.state, player.params, player.shared, player.noises, player.noise[r]
-        rewards, gaps, turns = outcomes.rewards, outcomes.gaps, outcomes.turns
+        rewards, first, stream, locations, gaps, turns = outcomes
         weights, pool, cumulative = book.weights, book.pool[r], book.cumulative[r]
         sent, counted, votes, standing = book.sent[r], book.counted[r], book.votes[r], book.active[r]
-        holds, open_seats = book.holds[r], book.open_seats[r]
+        read, holds, open_seats = book.read[r], book.holds[r], book.open_seats[r]
         rounds, messages, regret = book.rounds[r], book.messages[r], book.regret[r]
         stop, horizon, vote_cost, round_cost = book.stop, book.horizon, book.vote_cost, book.round_cost
         leaves, needed = book.leaves, book.needed
@@ -109,7 +119,7 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
         live, reset = True, False
         while live and not reset and rounds < until and at < turns.size:
             seat = 0 if shared else n
-            then, deserted, ended, alone = n, False, 0, left == 1
+            then, deserted, ended, before = n, False, 0, left
             arms[:] = False
             pulled = plan(state, r, seat, p, standing, arms, draws[at])
             if player.single and pulled > 1:
@@ -128,23 +138,28 @@ def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[.
                         if arms[k]:
                             lost_now += gap[k]
                     regret += lost_now
-                ended = int(learn(state, r, seat, p, arms, rewards[at], noise, vote))
+                reward = rewards[at if first < 0 else 0]
+                if first >= 0:
+                    location = locations[at if locations.shape[0] > 1 else 0]
+                    for k in range(n_arms):
+                        if arms[k]:
+                            reward[k] = _uniform_at(stream, (first + at) * n_arms + k) < location[k]
+                ended = int(learn(state, r, seat, p, arms, reward, noise, vote))
             at += 1
             if ended > 0:
                 fill(noises, r, noise)
                 if vote.any():
-                    new = 0
                     for k in range(n_arms):
                         sent[n, k] |= vote[k]
                         if rate >= 0.0:
                             arrives = uniform(lost, r) >= rate
                             vote[k] = vote[k] and arrives
-                        new += vote[k] and not counted[n, k]
+                    left, new = ballot.count(vote, True, 1, counted[n], votes, needed, standing)
                     messages += vote_cost * new
-                    left = ballot.count(vote, counted[n], votes, needed, standing)
                     vote[:] = False
-            if stop == ballot.PLAYERS:
-                ballot.settle(sent[n], standing, alone, n, holds, open_seats)
+            if stop == ballot.PLAYERS and (ended > 0 or read[n] != before):
+                read[n] = before
+                ballot.settle(sent[n], standing, before == 1, n, holds, open_seats)
             if ended > 0:
                 sync(state, r, seat, p, standing)
             if ended == RESETS and player.resets:

@@ -1,11 +1,12 @@
 """Pools of users with identically distributed rewards; only the sum of their rewards is sampled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Law, Noise, jit
+from hushbandits.core.random.rewards import ClippedGaussian
 from hushbandits.core.random.samplers import binomial
 from hushbandits.core.random.streams import Draws, generator_at
 from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
@@ -14,6 +15,9 @@ from hushbandits.privacy.ledger import Noises
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
 _CHUNK = 1 << 16  # users simulated at once if a law has no shortcut
+_AT_ONCE = 256  # roundings computed at once
+#: The state of a Philox generator that has read nothing.
+_BLANK = {"bit_generator": "Philox", "buffer": (0,) * 4, "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
 
 
 @jit
@@ -155,8 +159,21 @@ class Pooled(Cohort):
     def _sum_parts(self) -> Array:
         total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
         parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
+        grid = None if self._before else self._grid
+        for n, law, where in self._parts:
+            if grid is None:
+                break
+            due = (n > 0) & (2 * grid <= n)
+            pairs = {*zip(where[due].tolist(), grid[due].tolist(), strict=True)}
+            new = [pair for pair in pairs if (id(law), *pair) not in self._rounded]
+            for i in range(0, len(new), _AT_ONCE):
+                for pair, pmf in zip(new[i:], roundings(law, new[i : i + _AT_ONCE]), strict=False):
+                    self._rounded[id(law), *pair] = law, pmf  # held, so that no other law gets its id
+        rng = generator_at(self._cursors[0, 0])
         for r, m, _ in blocks(self.planned):
-            rng = generator_at(self._cursors[r, m])
+            k0, k1, run, name, step, *_ = self._cursors[r, m].tolist()
+            at = {"counter": (0, step, run, name), "key": (k0, k1)}
+            rng.bit_generator.state = {**_BLANK, "state": at}  # takes a tenth of the time of a new generator
             for law, n, location in parts:
                 if n[r][m]:
                     total[r, m] += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
@@ -180,7 +197,7 @@ class Pooled(Cohort):
             if isinstance(law, Bernoulli):
                 return rng.binomial(n, location) * (1 if g is None else g)
             # For g > n/2 cells it is cheaper to simulate the n users.
-            pmf = None if g is None or 2 * g > n else self._rounding(law, location, g)
+            pmf = None if g is None or 2 * g > n else self._rounded[id(law), location, g][1]
             if pmf is not None:
                 return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
         where = np.asarray(location)
@@ -195,15 +212,24 @@ class Pooled(Cohort):
                 total += int(round_at_random(x, g, self._coins[r].random(len(x))).sum())
         return total
 
-    def _rounding(self, law: Law, location: float, g: int) -> Array | None:
-        key = id(law), location, g
-        if key not in self._rounded:
-            self._rounded[key] = law, law.rounding(location, g)  # held, so that no other law gets its id
-        return self._rounded[key][1]
-
     def values(self) -> Array:
         """Raise ``ValueError``, because a pool has no individual rewards."""
         raise ValueError('pooled users have no individual rewards, only a sum; set simulate_users="individual"')
+
+
+def roundings(law: Law, blocks: Sequence[tuple[float, int]]) -> list[Array | None]:
+    """Return ``law.rounding(location, g)`` of each of the `blocks`, computed together for a clipped Gaussian."""
+    if type(law) is not ClippedGaussian:
+        return [law.rounding(location, g) for location, g in blocks]
+    location, g = (np.array(column) for column in zip(*blocks, strict=True))
+    ends = np.cumsum(g + 3)  # of a segment with 0, the shortfalls at 0 … 1, and the one beyond
+    segment = np.repeat(np.arange(len(g)), g + 3)
+    places = np.arange(len(segment)) - (ends - g - 2)[segment]
+    under = law.shortfall(places / g[segment], location[segment])
+    under[ends - g - 3], under[ends - 1] = 0.0, (g + 1) / g - law.mean(location)
+    pmf = np.maximum(g[segment[:-2]] * np.diff(under, 2), 0.0)
+    own = [pmf[end - size - 3 : end - 2] for end, size in zip(ends.tolist(), g.tolist(), strict=True)]
+    return [mass / mass.sum() for mass in own]
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:

@@ -10,7 +10,8 @@ from gymnasium import spaces
 from hushbandits.core import Array, Coding, Field, Inbox, Part, RLTask, Space, Stacked, World, affordable, choices
 from hushbandits.core.messages import Observation
 from hushbandits.core.task import WIDE
-from hushbandits.core.utils import flag, jit
+from hushbandits.core.utils import flag
+from hushbandits.core.utils.jit import lean
 
 
 class PullTask(RLTask):
@@ -248,7 +249,7 @@ def extra_space(name: str, field: Field) -> Space:
     raise ValueError(f"extra_fields={name!r} has dtype {field.dtype!r}, but learners send bits ('?') or floats ('f4')")
 
 
-@jit
+@lean
 def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # type: ignore[no-untyped-def]
     """Add every agent's pull to the statistics, and write mean, width and elapsed time to its observation.
 
@@ -266,7 +267,7 @@ def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # 
             obs[r, m, time] = clock
 
 
-@jit
+@lean
 def _hear(pulls, sums, n, total, obs, mean, width):  # type: ignore[no-untyped-def]
     """Add this round's tallies to the totals, and write means and widths to the observations."""
     arms = n.shape[2]
