@@ -64,9 +64,9 @@ def make(
     cost_coefficients : mapping of str to float, optional
         What a unit of ``"messages"``, ``"bits"`` or ``"epsilon"`` takes off everyone's reward.
     reward_source : str, optional
-        Feedback, and networks with priced messages: ``"decoded"``, what the protocol lets the server see (default), or
-        ``"oracle"``, the true mean of the arm: for upper bounds only, it leaks past the protocol, and every info says
-        so.
+        Feedback: ``"decoded"``, what the protocol lets the server see (default); networks with priced messages:
+        ``"own"`` (default).  ``"oracle"``, the true mean of the arm, is for upper bounds only: it leaks past the
+        protocol, and every info says so.
     **kwargs
         Parameters of the env and its protocol, as for `make_batched`.  Arms are shuffled in every episode unless
         ``permute_arms=False``; an exploration env without a `horizon` gets `HORIZON` rounds.

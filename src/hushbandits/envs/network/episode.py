@@ -55,6 +55,7 @@ class NetworkTeam(Team):
         self._n_arms = env.n_arms
         self.state = self.begin(env, rng)
         self._fields = [env.fields[name] for name in self.rules.fields if name in env.fields]
+        self._blank = {name: np.zeros((*self._arm.shape, *f.shape), f.form) for name, f in env.fields.items()}
 
     def act(self, obs: Observation) -> Array:
         self._t = int(obs.t[0]) + 1
@@ -68,7 +69,8 @@ class NetworkTeam(Team):
         if "reward" not in self.required_own_reward:  # own rewards are withheld
             return None if self._t > self.quiet else {"arm": self._arm, "sent": np.zeros(self._arm.shape, bool)}
         made.learn(self.state, self._arm, reward)
-        said: Message = {"arm": self._arm, "reward": reward}
+        own = {"arm": self._arm, "reward": reward}
+        said: Message = {name: own.get(name, zeros) for name, zeros in self._blank.items()}
         if rules.post is not standard_report:
             values = tuple([np.empty((1, *reward.shape, *field.shape), field.form) for field in self._fields])
             made.post(self.state, values, self._arm, reward)
