@@ -115,3 +115,8 @@ def test_a_policy_that_is_trained_plays_as_it_did_in_training(tmp_path):
         card = train(ID, tmp_path / algo, algo=algo, steps=90, runs=3, env={"horizon": 12}, hyper=hyper, held_out=3)
         played = hb.evaluate(ID, f"sb3:{tmp_path / algo}", runs=3, seed=1 << 64, env={"horizon": 12})
         assert played.final("regret").mean() == card["training"]["curve"][-1]["metrics"]["regret"]
+
+
+def test_an_agent_that_never_communicates_pays_no_epsilon():
+    lost = hb.evaluate("PricedNetwork-Train-v0", "UCB1", runs=2)
+    assert (lost.final("epsilon") == 0.0).all()
