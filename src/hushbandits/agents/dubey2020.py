@@ -26,7 +26,7 @@ class _Private(NamedTuple):
     s: Array  # (R, M, K)
     own_n: Array  # (R, M, K) n_k, exact
     own_s: Array  # (R, M, K) s_k
-    index: Array  # (M, K) buffer for one run's
+    bound: Array  # (M, K) buffer for one run's
     warm_up: int
 
 
@@ -37,13 +37,13 @@ def _act(own, t, r, arms):
     if t <= own.warm_up:
         arms[r] = (t - 1) % n_arms
         return
-    level, index = 2.0 * math.log(t), own.index.reshape(own.index.size)
+    level, index = 2.0 * math.log(t), own.bound.reshape(own.bound.size)
     n, s = own.n[r].reshape(index.size), own.s[r].reshape(index.size)
     for i in range(index.size):  # a loop of its own: several arms at once
         x = s[i] / n[i] + math.sqrt(level / n[i])
         index[i] = x if n[i] != 0.0 else math.inf
     for m in range(agents):
-        arms[r, m] = argmax(own.index, m)
+        arms[r, m] = argmax(own.bound, m)
 
 
 @lean
@@ -106,9 +106,9 @@ class PrivateUCB(NetworkTeam):
         return _EXACT if self.own_feedback == "true" else _NOISED
 
     def begin(self, env: World, rng: Streams) -> _Private:
-        shape = len(rng), env.n_agents, env.n_arms
         warm_up = env.n_arms * math.ceil(1 / self.epsilon)  # alg. 2, line 3
-        return _Private(*np.zeros((4, *shape)), np.zeros(shape[1:]), warm_up)
+        n, s, own_n, own_s = np.zeros((4, len(rng), env.n_agents, env.n_arms))
+        return _Private(n, s, own_n, own_s, np.zeros(n.shape[1:]), warm_up)
 
 
 class _Robust(NamedTuple):
