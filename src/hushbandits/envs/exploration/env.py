@@ -328,8 +328,6 @@ class Exploration(Env):
         """Runs in which no agent can act any more, ``(R,)`` bool."""
         return self.book.cumulative[:, -1] == 0.0
 
-    # -- for compiled episodes --------------------------------------------------------------------------------
-
     def vote_loss(self) -> tuple[float, Array] | None:
         """Return the rate at which votes are lost, and cursors of the random numbers that decide each loss.
 
@@ -364,8 +362,6 @@ class Exploration(Env):
         else:
             rewards, first = np.require(self.law.quantile(stream.take(r, size), stand.location), None, ["C", "W"]), -1
         return Outcomes(rewards, first, cursor, locations, gaps, self._turn_stream.take(r, size))
-
-    # -- the end ------------------------------------------------------------------------------------------------
 
     def recommendation(self) -> Array:
         """Return an arm of 𝒦 (of all arms if 𝒦 is empty) with the fewest votes, ``(R,)``; ties are broken at random."""
