@@ -266,8 +266,11 @@ class Mechanism(Privatizer):
         """Return the claims, checked for blocks in which every planned user takes part."""
         behind = [*dropwhile(lambda w: w.name != self.name, env.wrappers)][1:]
         claims = self.claimed_guarantees(env)
-        for delta in (g.delta for g in claims if g.delta > self.delta and math.isfinite(g.epsilon)):
-            raise ValueError(f"delta={self.delta:g} of {self.name} must be at least the δ that it claims, {delta:g}")
+        for g in claims:
+            if g.delta > self.delta and math.isfinite(g.epsilon):
+                raise ValueError(
+                    f"delta={self.delta:g} of {self.name} must be at least the δ of its claim, {g.delta:g}"
+                )
         if self.hidden_by == "sum" and not any(map(self.seals, behind)):
             why = "a secure function behind the mechanism is missing here: one user's share of the noise hides nothing"
             return tuple(replace(invalid(g, why), view="the server: every user's message") for g in claims)
