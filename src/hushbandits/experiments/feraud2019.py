@@ -5,12 +5,11 @@ from functools import partial
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
-from hushbandits.agents.rio2023_theory import mase_rounds
 from hushbandits.bench.spec.claim import Claim, Origin, Ratio, Slope, Value, line
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Array, Params
-from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.experiments import _paper as paper
+from hushbandits.experiments.rio2023 import arm_gaps, vote_rounds
 
 ID = "DecentralizedExploration-v0"
 # The paper does not state its grid; δ ≥ η^N needs 29 players.
@@ -49,16 +48,11 @@ def corollary_2(env: Params, agent: Params, x: Array) -> Array:
 
     It is NaN for agents without `eta`.
     """
-    means = PROBLEMS[env.get("problem", "P1")].means
-    gaps = [max(means) - mean for mean in means]
-    return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
+    return _dashed(theory.elimination_samples(arm_gaps(env), ETA, EPSILON), env, agent, x)
 
 
 def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
-    if "eta" not in agent:
-        return np.full(len(x), np.nan)
-    m, p = vote_threshold(DELTA, ETA), env.get("agent_distribution", "uniform")
-    return np.array([mase_rounds(own, agent_weights(p, int(n)).tolist(), m, DELTA) for n in x])
+    return vote_rounds(own, env, DELTA, ETA, x) if "eta" in agent else np.full(len(x), np.nan)
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
