@@ -267,7 +267,7 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
     held = [*[(wrapper.name, wrapper.guarantees(env)) for wrapper in env.wrappers], ("env", own)]
     if team is not None:
         held.append((team.name, team.guarantees(env)))
-    lines = [line for by, guarantees in held for line in _lines(by, guarantees, delta)]
+    lines = [_line(by, g, guarantees, delta) for by, guarantees in held for g in guarantees]
     notes = []
     if len({line.by for line in lines if math.isfinite(line.epsilon)}) > 1:
         notes.append(
@@ -288,24 +288,19 @@ def protection(env: Env, team: Team | None = None, delta: float = DELTA) -> Priv
     return PrivacyReport(subject, tuple(lines), tuple(notes), tuple([g for _, some in held for g in some]))
 
 
-def _lines(by: str, guarantees: Sequence[Guarantee], delta: float) -> list[Line]:
-    """Return the table rows of the guarantees of the mechanism named `by`, composed at `delta`."""
-    lines = []
-    for g in guarantees:
-        epsilon, its = g.epsilon, g.delta
-        if its > 0 and (found := _composed(g, 1, delta)) < math.inf:
-            epsilon, its = (min(found, epsilon), its) if its == delta else (found, delta)
-        run_epsilon, run_delta, run_pure, participant = _over_run(g, delta)
-        reason = (f"none helps: {g.invalid_reason}",) if g.invalid_reason else ()
-        lines.append(
-            Line(
-                f"{by}, as claimed by {g.claimed_by}" if g.claimed_by not in ("", by) else by,
-                g.mechanism, g.adjacency.words, g.view, epsilon, its, run_epsilon, run_delta, participant,
-                _counts(g, guarantees) + (f"; as claimed by {g.claimed_by}" if g.claimed_by else ""),
-                (*reason, *g.assumptions), g.source, run_pure, g.vetted,
-            )
-        )  # fmt: skip
-    return lines
+def _line(by: str, g: Guarantee, beside: Sequence[Guarantee], delta: float) -> Line:
+    """Return the table row of a guarantee of the mechanism named `by`, whose guarantees are `beside`, at `delta`."""
+    epsilon, its = g.epsilon, g.delta
+    if its > 0 and (found := _composed(g, 1, delta)) < math.inf:
+        epsilon, its = (min(found, epsilon), its) if its == delta else (found, delta)
+    run_epsilon, run_delta, run_pure, participant = _over_run(g, delta)
+    reason = (f"none helps: {g.invalid_reason}",) if g.invalid_reason else ()
+    return Line(
+        f"{by}, as claimed by {g.claimed_by}" if g.claimed_by not in ("", by) else by,
+        g.mechanism, g.adjacency.words, g.view, epsilon, its, run_epsilon, run_delta, participant,
+        _counts(g, beside) + (f"; as claimed by {g.claimed_by}" if g.claimed_by else ""),
+        (*reason, *g.assumptions), g.source, run_pure, g.vetted,
+    )  # fmt: skip
 
 
 def _composed(g: Guarantee, times: int, delta: float) -> float:

@@ -100,8 +100,7 @@ def play(
         return found
     for task, experiment in zip(tasks, experiments, strict=True):
         one = outcome.results.select(experiment=experiment.name)
-        metrics = [m for m in (*task.metrics, "epsilon") if m in one.metrics]
-        found[task.name] = one.only.runs(), {m: one.final(m) for m in metrics}
+        found[task.name] = one.only.runs(), {m: one.final(m) for m in (*task.metrics, "epsilon") if m in one.metrics}
     return found
 
 

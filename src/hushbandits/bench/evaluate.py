@@ -87,10 +87,9 @@ def evaluate(
     agents = [Component(names[1])]
     whole = Experiment(name="results", title=first.label, env=Component(names[0]), agents=agents, runs=runs)
     (cell,) = whole.cells()
-    batches = [played[number] for number in sorted(played)]
-    finals = {name: np.concatenate([ends[name] for ends, _, _ in batches]) for name in batches[0][0]}
-    times, along = batches[0][2], batches[0][1]
-    curves = {name: (times, np.concatenate([lines[name] for _, lines, _ in batches])) for name in along}
+    ends, lines, times = zip(*(played[number] for number in sorted(played)), strict=True)
+    finals = {name: np.concatenate([one[name] for one in ends]) for name in ends[0]}
+    curves = {name: (times[0], np.concatenate([one[name] for one in lines])) for name in lines[0]}
     data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
     source, home = (first.seed, first.seed_text), (names[0], first.env_params)
     one = Configuration(cell, cell.line, data, measures, seed_source=source, env=home, agent=first.params)

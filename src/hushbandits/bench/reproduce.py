@@ -106,9 +106,8 @@ def _measured(verdict: Verdict) -> str:
     worst = verdict.worst
     if worst is None or not worst.runs:
         return "no runs at its points"
-    name, time = verdict.effect, verdict.claim.effect.time
-    if time is not None:
-        name += f" at time {number(time)}"
+    time = verdict.claim.effect.time
+    name = verdict.effect + ("" if time is None else f" at time {number(time)}")
     points = len(verdict.findings)
     where = f", at {worst.where}" if worst.where else ""
     where += f" (worst of {points})" if points > 1 else ""

@@ -6,7 +6,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,10 +86,8 @@ def assignment(text: str, option: str = "--set") -> tuple[str, object]:
         pass  # perhaps Python's notation: .5 or (1, 2)
     except (ValueError, RecursionError):
         raise ValueError(f"{option} {shown(text)} has too long a number, or too deeply nested brackets") from None
-    try:
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):  # a plain word
         return key, ast.literal_eval(value)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        pass  # a plain word
     if value[:1] in ("[", "{", "("):
         raise ValueError(f"{option} {shown(text)} is not a list or a table: write lists as [1, 2], tables as {{a = 1}}")
     return key, value

@@ -70,11 +70,8 @@ def evaluate(
         if dry_run:
             return 0
         found = [evaluated(id, agent, runs, game.seed, *given, options) for agent, given in players]
-    body = [
-        [row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)]
-        for result in found
-        for row in summaries(result.configurations, asked)
-    ]
+    lines = [one for result in found for one in result.configurations]
+    body = [[row.cell.line, row.metric, str(row.runs), *map(written, row.numbers)] for row in summaries(lines, asked)]
     title = ": ".join(filter(None, (id, ", ".join(game.set))))
     print_table(make_console(), title, columns(()), body, named=1, left=(0, 1))
     if len(found) > 1:

@@ -7,7 +7,7 @@ depends on it is read in either way.  Section 5 draws Bernoulli arms: claims abo
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -87,6 +87,7 @@ UNAWARE = Component(
 )
 
 
+_panels = partial(Figure, y="regret", log="xy")
 _declared = paper.declaring(
     "dubey2020", "Dubey & Pentland 2020", runs=100, metrics=("regret",), quick={"runs": 4, **SMALL}
 )
@@ -115,11 +116,7 @@ FIGURE_1A = _declared(
     agents=[PRIVATE, ALONE, PRIVATE_ALONE, OPEN],
     sweep={"env.max_hops": ROUNDINGS},
     metrics=("regret", "messages"),
-    figures=(
-        Figure(
-            y="regret", log="xy", by="env.max_hops", bounds={"theorem, median instance": f"{__name__}:private_bound"}
-        ),
-    ),
+    figures=(_panels(by="env.max_hops", bounds={"theorem, median instance": f"{__name__}:private_bound"}),),
     claims=[
         *(
             Claim(
@@ -148,10 +145,7 @@ FIGURE_1B = _declared(
     agents=[BYZANTINE, ALONE, CLEAN, UNAWARE, PLAIN, Component("Multi-UCB", on="ByzantineNetwork-v0")],
     sweep={"env.rewards": ("bernoulli", "beta", "truncated-gaussian")},
     paired=("rewards", "permute_arms"),
-    figures=(
-        Figure(y="regret", log="xy", by="env.rewards",
-               bounds={"theorem, median instance": f"{__name__}:byzantine_bound"}),
-    ),
+    figures=(_panels(by="env.rewards", bounds={"theorem, median instance": f"{__name__}:byzantine_bound"}),),
     claims=[
         *_by_law("The byzantine-proof algorithm is a large improvement on UCB1", BYZANTINE, ALONE, paper.MUCH_LESS),
         *_by_law("Without contamination it does better", CLEAN, BYZANTINE, paper.LESS),
@@ -176,7 +170,7 @@ OUTLIERS = _declared(
     sweep={"env.location": (0.5, 1.0, 10.0)},
     paired=("location", "permute_arms"),
     runs=48,  # tails of one sample in ten take ten seconds a run; fewer runs give no interval at this level
-    figures=(Figure(y="regret", log="xy", by="env.location"),),
+    figures=(_panels(by="env.location"),),
     claims=[
         Claim("Far outliers ruin the plain mean, not the trimmed one.",
               Ratio("regret", "trimmed", "plain mean", at={"env.location": [10.0]}), **paper.MUCH_LESS),
@@ -200,7 +194,7 @@ OVERESTIMATE = _declared(
     sweep={"env.rewards": ("bernoulli", "beta")},
     paired=("rewards", "permute_arms"),
     runs=64,
-    figures=(Figure(y="regret", log="xy", by="env.rewards"),),
+    figures=(_panels(by="env.rewards"),),
     claims=[
         claim
         for epsilon in TOO_MUCH
@@ -256,12 +250,10 @@ BOUNDS = _declared(
     env=Component("CoopNetwork-v0", n_agents=36, graph="grid", means=MEANS, permute_arms=True, horizon=1000),
     agents=[PRIVATE, BYZANTINE],
     sweep={"env.max_hops": tuple(MOST)},
-    figures=(
-        Figure(y="regret", log="xy", by="env.max_hops", bounds={
-            "theorem of section 3.3": f"{__name__}:private_bound",
-            "theorem of section 4.2": f"{__name__}:byzantine_bound",
-        }),
-    ),
+    figures=(_panels(by="env.max_hops", bounds={
+        "theorem of section 3.3": f"{__name__}:private_bound",
+        "theorem of section 4.2": f"{__name__}:byzantine_bound",
+    }),),
     claims=[
         Claim(f"{use.name} at γ = {max_hops} stays under its bound of {most:.0f}.",
               Value("regret", line(use, max_hops=max_hops)), below=most)

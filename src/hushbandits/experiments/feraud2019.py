@@ -1,14 +1,15 @@
 """Féraud, Alami & Laroche 2019: decentralized exploration by votes of low confidence."""
 
+from functools import partial
+
 import numpy as np
 
 from hushbandits.agents import feraud2019_theory as theory
-from hushbandits.agents.rio2023_theory import mase_rounds
 from hushbandits.bench.spec.claim import Claim, Origin, Ratio, Slope, Value, line
 from hushbandits.bench.spec.experiment import Component, Figure
 from hushbandits.core import Array, Params
-from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_threshold
 from hushbandits.experiments import _paper as paper
+from hushbandits.experiments.rio2023 import arm_gaps, vote_rounds
 
 ID = "DecentralizedExploration-v0"
 # The paper does not state its grid; δ ≥ η^N needs 29 players.
@@ -47,16 +48,11 @@ def corollary_2(env: Params, agent: Params, x: Array) -> Array:
 
     It is NaN for agents without `eta`.
     """
-    means = PROBLEMS[env.get("problem", "P1")].means
-    gaps = [max(means) - mean for mean in means]
-    return _dashed(theory.elimination_samples(gaps, ETA, EPSILON), env, agent, x)
+    return _dashed(theory.elimination_samples(arm_gaps(env), ETA, EPSILON), env, agent, x)
 
 
 def _dashed(own: int, env: Params, agent: Params, x: Array) -> Array:
-    if "eta" not in agent:
-        return np.full(len(x), np.nan)
-    m, p = vote_threshold(DELTA, ETA), env.get("agent_distribution", "uniform")
-    return np.array([mase_rounds(own, agent_weights(p, int(n)).tolist(), m, DELTA) for n in x])
+    return vote_rounds(own, env, DELTA, ETA, x) if "eta" in agent else np.full(len(x), np.nan)
 
 
 def theorem_1(env: Params, agent: Params, x: Array) -> Array:
@@ -74,12 +70,8 @@ def _faster(one: Component, other: Component, at: str, origin: Origin = "paper")
 
 def _superlinear(where: str, at: Params = EVERYWHERE) -> list[Claim]:
     """Return the claims that the rounds of the 1-Privacy baselines grow superlinearly in the number of agents."""
-    return [
-        Claim(
-            f"{where} {use.name} grows superlinearly in N.", Slope("rounds", use, along="env.n_agents", at=at), above=1
-        )
-        for use in OWN
-    ]
+    slopes = {use.name: Slope("rounds", use, along="env.n_agents", at=at) for use in OWN}
+    return [Claim(f"{where} {name} grows superlinearly in N.", slope, above=1) for name, slope in slopes.items()]
 
 
 def _clearly(one: Component, other: Component, where: str, at: Params = EVERYWHERE) -> Claim:
@@ -155,6 +147,13 @@ _declared = paper.declaring(
 )  # fmt: skip
 
 SWITCH = Component(ID, n_agents=32, horizon=400_000, n_change_points=1, permute_arms=True)
+_switching = partial(
+    _declared,
+    env=SWITCH,
+    sweep={},
+    metrics=("regret", "messages", "correct"),
+    quick={"runs": 5, "env.horizon": 100_000},
+)
 
 
 def _dser4(phi: float) -> Component:
@@ -224,27 +223,19 @@ EXPERIMENTS = (
         runs=3,
         quick={"runs": 1, "env.n_agents": (32,)},
     ),
-    _declared(
+    _switching(
         "dser4", "A switch of the best arm after 200,000 of 400,000 activations, 32 players", "section 4",
-        env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 3e-6, 1e-5, 3e-5)],
-        sweep={},
         runs=20,
-        metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", log=""),),
-        quick={"runs": 5, "env.horizon": 100_000},
     ),
-    _declared(
+    _switching(
         "dser4-end", "The same in more runs: regret at the end", "section 4",
-        env=SWITCH,
         agents=[_dser4(phi) for phi in (0, 1e-5)],
-        sweep={},
         checkpoints=(),  # curves need round-by-round play, which is forty times slower
-        metrics=("regret", "messages", "correct"),
         figures=(Figure(y="regret", x="runs", log=""),),
         claims=[Claim("DSER4 with resets recovers from the switch: less regret than without.",
                       Ratio("regret", _dser4(1e-5), _dser4(0)), **paper.LESS, origin="own")],
-        quick={"runs": 5, "env.horizon": 100_000},
     ),
     _declared(
         "privacy", "What an observer of one player's votes can name, where .1 is allowed", "theorem 1",

@@ -66,12 +66,9 @@ def _whose(peer: Component) -> Origin:
 
 def _under(graph: str, n_agents: int, at: Params) -> Claim:
     most = MOST[graph][(*SIZES, LARGEST).index(n_agents)]
-    return Claim(
-        f"QuACK-UCB on a {graph} of {n_agents} stays under theorem 1's bound of {most:.0f}.",
-        Value("regret", of=QUACK, at=at),
-        below=most,
-        source=f"{PAPER}, theorem 1 with corollary 1",
-    )
+    sentence = f"QuACK-UCB on a {graph} of {n_agents} stays under theorem 1's bound of {most:.0f}."
+    source = f"{PAPER}, theorem 1 with corollary 1"
+    return Claim(sentence, Value("regret", of=QUACK, at=at), below=most, source=source)
 
 
 _panels = partial(
@@ -270,9 +267,7 @@ THEOREM_1 = _declared(
     sweep={"env.n_agents": (1, SMALL), "env.horizon": (SHORT, SMALL * SHORT)},
     checkpoints=10,
     metrics=("regret",),
-    figures=(
-        Figure(y="regret", log="xy", band="quantiles", by="env.n_agents", at={"env.horizon": SMALL * SHORT}),
-    ),
+    figures=(_panels(by="env.n_agents", at={"env.horizon": SMALL * SHORT}, bounds={}),),
     claims=[
         Claim(f"QuACK-{policy}: R ≤ S_π(Mn) + 3 Σ d Σ Δ, which is S_π(Mn) + {EXTRA:.1f} here.",
               Difference("regret", of=line(Component(f"QuACK-{policy}"), n_agents=SMALL, horizon=SHORT),

@@ -95,8 +95,7 @@ def series(lines: Sequence[Configuration], figure: Figure) -> list[Series]:
     # Use all swept values: lines that lack some runs share the axis.
     numeric = all(isinstance(line.cell.point.get(figure.x, 0), (int, float)) for line in lines)
     build = {"time": _curve, "runs": _law}.get(figure.x)
-    several = groups.items()
-    found = [build(figure, x, own[0]) if build else _points(figure, x, own, numeric) for x, own in several]
+    found = [build(figure, x, own[0]) if build else _points(figure, x, own, numeric) for x, own in groups.items()]
     return [line for line in found if len(line.x)]
 
 
@@ -134,8 +133,7 @@ def _points(figure: Figure, label: str, lines: Sequence[Configuration], numeric:
         swept = [line.cell.point[figure.x] for line in lines]
         x = np.array(swept, float) if numeric else np.array([str(value) for value in swept], object)
         runs = () if measures[figure.y].rate else columns
-    at_each = [x[i : i + 1] for i in range(len(x))]
-    bounds = _theory(figure, lines, at_each) if numeric else {}
+    bounds = _theory(figure, lines, list(x[:, None])) if numeric else {}
     drawn = _summaries(columns, figure, measures[figure.y])
     return Series(label, lines, x, *drawn, runs, bounds, left, right)
 

@@ -249,11 +249,9 @@ def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tu
             known = asked.get(cell.key, (cell, 0, size))
             asked[cell.key] = known[0], max(known[1], experiment.runs), min(known[2], size)
     i, n = shard
-    every = [
-        (cell, range(first, min(first + size, runs)))
-        for cell, runs, size in asked.values()
-        for first in range(0, runs, size)
-    ]
+    every: list[tuple[Cell, range]] = []
+    for cell, runs, size in asked.values():
+        every += [(cell, range(first, min(first + size, runs))) for first in range(0, runs, size)]
     return every[i - 1 :: n]
 
 

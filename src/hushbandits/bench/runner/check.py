@@ -201,10 +201,8 @@ def _had(
         raise ValueError(f"{experiment}: {what} {name!r}{nearest(name, [*swept, *by[lacking[0]]])}")
     if lacking:
         (one, other) = (f"{agent} on {env}" for env, agent in (having[0], lacking[0]))
-        raise ValueError(
-            f"{experiment}: {one} has the metric {name!r}, but {other} does not; "
-            f"leave the metric out, or declare two experiments"
-        )
+        why = f"{one} has the metric {name!r}, but {other} does not"
+        raise ValueError(f"{experiment}: {why}; leave the metric out, or declare two experiments")
 
 
 def _telling(experiment: Experiment) -> list[Cell]:

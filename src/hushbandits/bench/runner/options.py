@@ -60,9 +60,8 @@ class Estimate(NamedTuple):
         known = [c for c in mine if not math.isnan(c.seconds)]
         label = f"{len(mine):,} cells" + (f", {unknown} of unknown cost" if (unknown := len(mine) - len(known)) else "")
         runs, batches = sum(c.runs for c in mine), sum(c.batches for c in mine)
-        return Cost(
-            experiment, label, runs, batches, sum(c.seconds for c in known), max((c.bytes for c in known), default=0)
-        )
+        seconds, most = sum(c.seconds for c in known), max((c.bytes for c in known), default=0)
+        return Cost(experiment, label, runs, batches, seconds, most)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -237,7 +237,7 @@ class Experiment(Part):
 
     @cached_property
     def _lines(self) -> list[tuple[str, Component, Sequence[Component]]]:
-        labels = _labels(self.agents)
+        labels = list(_labels(self.agents))
         return [
             (f"{label} · {choice}" if choice else label, agent, uses)
             for choice, uses in self._choices().items()
@@ -344,18 +344,16 @@ def _aimed(use: Component, point: Params, *prefixes: str) -> Component:
     return use.having(**mine) if mine else use
 
 
-def _labels(agents: Sequence[Component]) -> list[str]:
-    """Return the agents' labels: the given label, else the name with parameters that distinguish equal names."""
-    labels = []
+def _labels(agents: Sequence[Component]) -> Iterator[str]:
+    """Yield the agents' labels: the given label, else the name with parameters that distinguish equal names."""
     for agent in agents:
         # An agent outside the range of its guarantees is marked in every label.
         mark = " (uncalibrated)" if agent.params.get("require_calibrated") is False else ""
         if agent.label:
-            labels.append(agent.label + mark)
+            yield agent.label + mark
             continue
         namesakes = [a for a in agents if a.name == agent.name and not a.label]
         names = dict.fromkeys(k for a in namesakes for k in a.params if k != "require_calibrated")
         differ = [k for k in names if len({canonical(a.params.get(k)) for a in namesakes}) > 1]
         stated = [f"{symbol(k)} = {short(agent.params[k])}" for k in differ if k in agent.params]
-        labels.append(" ".join([agent.name.rpartition(":")[2], ", ".join(stated)]).strip() + mark)
-    return labels
+        yield " ".join([agent.name.rpartition(":")[2], ", ".join(stated)]).strip() + mark

@@ -57,10 +57,8 @@ def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
             x = np.asarray(values, float)
             strange = x[~(np.isnan(x) | (x == 0) | (x == 1))]
             if len(strange):
-                raise ValueError(
-                    f"metric {name!r} has the value {strange[0]:g}, but the nature 'rate' allows only 0, 1, NaN; "
-                    f"use 'share' or 'measure'"
-                )
+                why = f"has the value {strange[0]:g}, but the nature 'rate' allows only 0, 1, NaN"
+                raise ValueError(f"metric {name!r} {why}; use 'share' or 'measure'")
 
 
 #: Metrics of which less is better, and of which more is better; the direction of all others is unknown.

@@ -106,8 +106,7 @@ def skewed_t(
     runs = [s.values @ weights[list(s.columns)] for s in strata]
     centre = sum(float(u.mean()) for u in runs) if estimate is None else estimate
     off = [u - u.mean() for u in runs]
-    variances = [float(d @ d) / (len(d) - 1) / len(d) for d in off]
-    error = math.sqrt(sum(variances))
+    error = math.sqrt(sum(float(d @ d) / (len(d) - 1) / len(d) for d in off))
     if error == 0:
         return centre, centre
     freedom = min(len(d) for d in off) - 1

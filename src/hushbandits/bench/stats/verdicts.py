@@ -10,7 +10,7 @@ lies outside.  See `ALPHA` for the error probability.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +99,7 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
     how, share = procedure(effect, measure), ALPHA / m
     findings, inside, outside = [], [], []
     for where, cells in places:
-        strata = _strata(cells, [_rows(by[cell.key], effect) for cell in cells])
+        strata = list(_strata(cells, [_rows(by[cell.key], effect) for cell in cells]))
         weights = contrast(effect, cells)
         runs = 0 if weights is None else min(len(s.values) for s in strata)
         if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
@@ -148,17 +148,15 @@ def _rows(line: Configuration, effect: Effect) -> _Rows:
     return runs, x / effect.time if effect.per_time else x
 
 
-def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> list[Stratum]:
-    """Return one stratum for each group of cells with equal `shared_runs`, with the runs that all these cells have."""
+def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> Iterator[Stratum]:
+    """Yield one stratum for each group of cells with equal `shared_runs`, with the runs that all these cells have."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
         worlds.setdefault(cell.shared_runs, []).append(i)
-    strata = []
     for columns in worlds.values():
         shared = sorted(set.intersection(*(set(samples[i][0].tolist()) for i in columns)))
         values = [samples[i][1][np.isin(samples[i][0], shared)] for i in columns]
-        strata.append(Stratum(columns, np.stack(values, axis=1)))
-    return strata
+        yield Stratum(columns, np.stack(values, axis=1))
 
 
 # -- counts ---------------------------------------------------------------------------------------------------
