@@ -189,5 +189,4 @@ class ExploreThenCommit(Counting):
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Phases:
         tuned = max(1, math.ceil((plays / n_arms) ** (2 / 3) * math.log(max(plays, 2)) ** (1 / 3)))
-        m = tuned if self.m is None else self.m
-        return _Phases(*sums(learners, n_arms), np.full(learners, -1), m)
+        return _Phases(*sums(learners, n_arms), np.full(learners, -1), tuned if self.m is None else self.m)
