@@ -151,8 +151,7 @@ class LDPSE(BatchedSE):
         return math.sqrt(2) / self._epsilon, 0.0
 
     def width(self, m: int, b: int, n: int) -> float:
-        tail = _surplus_tail(n, 1, self._epsilon, self._p / (m * b * b))
-        return super().width(m, b, n) + tail / n
+        return super().width(m, b, n) + _surplus_tail(n, 1, self._epsilon, self._p / (m * b * b)) / n
 
 
 class ShuffleDPSE(BatchedSE):

@@ -42,6 +42,5 @@ def elimination_samples(gaps: Sequence[float], eta: float, epsilon: float) -> in
     While every mean is within ``pass_gap/2`` of its estimate, arm k has left once ``2·pass_gap ≤ Δ_k + ε``; the best
     arm is pulled as often as the second.  For SER3, gaps are those of assumption 4, averaged over passes.
     """
-    order = sorted(gaps)
-    passes = [first_below(lambda t: 2 * pass_gap(len(gaps), t, eta), gap + epsilon) for gap in order[1:]]
+    passes = [first_below(lambda t: 2 * pass_gap(len(gaps), t, eta), gap + epsilon) for gap in sorted(gaps)[1:]]
     return sum(passes) + passes[0]

@@ -54,8 +54,7 @@ class LinUCBJDP(PrivateFedLinUCB):
 
     def regularizer(self, env: World) -> float:
         """Return 2Υ."""
-        log = math.log(2 * env.horizon / self.alpha)
-        return 2 * self.tree.total * SHIFTS[self.shift](env.n_features, log)
+        return 2 * self.tree.total * SHIFTS[self.shift](env.n_features, math.log(2 * env.horizon / self.alpha))
 
     def confidence(self, env: World) -> Radius:
         if self.shift == "exact":

@@ -280,8 +280,7 @@ class Federated(Team):
 
         The total is the clients' regret plus `cost` per post.
         """
-        total = env.agent_regret.sum(1) + self.cost * self._uploads
-        return {"uploads": self._uploads.copy(), "total_regret": total}
+        return {"uploads": self._uploads.copy(), "total_regret": env.agent_regret.sum(1) + self.cost * self._uploads}
 
 
 class Fed1UCB(Federated):

@@ -50,5 +50,4 @@ class GapVote(VotingTeam):
         return Requirements(env={"inactive_agents": "drop"})
 
     def routine(self, n_arms: int) -> Routine:
-        params = (self.c, float(self.min_pulls))
-        return Routine(epochs, params, plan_all, _learn, drop_outsiders, several=True)
+        return Routine(epochs, (self.c, float(self.min_pulls)), plan_all, _learn, drop_outsiders, several=True)

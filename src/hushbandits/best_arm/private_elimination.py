@@ -136,6 +136,5 @@ def private_elimination(n_arms: int, epsilon: float, beta: float, single: bool =
     if first > 2**53:
         raise ValueError(f"epsilon={epsilon:g} makes epoch 1 last {first:.3g} activations; at most 2^53 are allowed")
     begin, params = partial(epochs, due=int(first)), (epsilon, beta, float(single))
-    if single:
-        return Routine(begin, params, _plan_turn, _learn, _sync, uniforms=n_arms)
-    return Routine(begin, params, plan_all, _learn, _sync, uniforms=n_arms, several=True)
+    plan = _plan_turn if single else plan_all
+    return Routine(begin, params, plan, _learn, _sync, uniforms=n_arms, several=not single)

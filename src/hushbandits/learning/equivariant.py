@@ -92,10 +92,6 @@ class _Pairs(nn.Linear):
         return super().forward(latent).transpose(-1, -2).flatten(-2)
 
 
-def _head(latent_dim: int) -> nn.Module:
-    return _Head(latent_dim, 1)
-
-
 class _Nets(nn.Module):
     """Two networks: one scores each choice; the outputs of the other are pooled over all choices for the value."""
 
@@ -152,7 +148,7 @@ class _Scores:
         choices, features = self.observation_space.shape
         self.mlp_extractor = _Nets((choices, features), widths, self.activation_fn)
         noise = nn.Parameter(torch.tensor(_LOG_STD).repeat_interleave(choices))
-        self.action_dist.proba_distribution_net = _head
+        self.action_dist.proba_distribution_net = lambda latent_dim: _Head(latent_dim, 1)
         if isinstance(self.action_space, spaces.Box):
             self.action_dist.proba_distribution_net = lambda latent_dim, log_std_init: (_Pairs(latent_dim, 2), noise)
 

@@ -89,8 +89,7 @@ class Evolution:
         updated()
 
     def _earn(self, numbers: Array, seed: int) -> float:
-        policy = Learned("es", self._weights(numbers), "tanh", deterministic=True, masked=True, by_choice=True)
-        player = Network(policy)
+        player = Network(Learned("es", self._weights(numbers), "tanh", deterministic=True, masked=True, by_choice=True))
         player.reset(Streams(spawn_seeds(seed, self._rows.runs)).below(agent(TRAINED)))
 
         def choose() -> Array:

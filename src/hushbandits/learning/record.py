@@ -52,8 +52,7 @@ class _Uniform(Network):
     """A player that draws uniform numbers of a ``Box``."""
 
     def act(self, task: RLTask, pull: bool = True, talk: bool = True) -> Array:
-        uniforms = self._uniforms(task.core.n_agents, *heads_of(task.action_space))
-        return (2.0 * uniforms - 1.0).astype(np.float32)
+        return (2.0 * self._uniforms(task.core.n_agents, *heads_of(task.action_space)) - 1.0).astype(np.float32)
 
 
 def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:

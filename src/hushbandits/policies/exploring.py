@@ -7,7 +7,7 @@ import numpy as np
 
 from hushbandits.core import Array, integer, jit, real
 from hushbandits.policies.draws import below, uniform
-from hushbandits.policies.policy import Drawing, Policy, add, by_index, nothing_shared, sums
+from hushbandits.policies.policy import Counting, Drawing, Policy, by_index, nothing_shared, sums
 
 
 @jit
@@ -29,7 +29,7 @@ def _epsilon_greedy(state, r):
     return _greedy(state, r)
 
 
-class EpsilonGreedy(Policy):
+class EpsilonGreedy(Counting):
     """ε-greedy, which plays a uniform arm with probability ε_t, otherwise the arm with the best empirical mean.
 
     An unplayed arm counts as best.
@@ -45,7 +45,6 @@ class EpsilonGreedy(Policy):
 
     name = "epsilon-greedy"
     choose = staticmethod(_epsilon_greedy)
-    update = staticmethod(add)
     random = True
 
     def __init__(self, epsilon: float | None = None):
@@ -72,7 +71,7 @@ def _boltzmann(state, r):
     return arms - 1
 
 
-class Softmax(Policy):
+class Softmax(Counting):
     """Boltzmann exploration, which plays each arm once, then arm k with probability proportional to ``exp(μ̂_k/τ)``.
 
     Its regret is linear for a fixed τ.  Source: Sutton & Barto 1998, section 2.3.
@@ -85,7 +84,6 @@ class Softmax(Policy):
 
     name = "softmax"
     choose = staticmethod(_boltzmann)
-    update = staticmethod(add)
     random = True
 
     def __init__(self, temperature: float = 0.05):
@@ -172,7 +170,7 @@ def _commit(state, r):
     return state.kept[r]
 
 
-class ExploreThenCommit(Policy):
+class ExploreThenCommit(Counting):
     """Explore-then-commit, which plays each arm m times in turn, then only the arm with the best empirical mean.
 
     Source: Lattimore & Szepesvári 2020, algorithm 1; the default m: Slivkins 2019, theorem 1.5.
@@ -185,12 +183,10 @@ class ExploreThenCommit(Policy):
 
     name = "ETC"
     choose = staticmethod(_commit)
-    update = staticmethod(add)
 
     def __init__(self, m: int | None = None):
         self.m = m if m is None else integer("m", m, 1)
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Phases:
         tuned = max(1, math.ceil((plays / n_arms) ** (2 / 3) * math.log(max(plays, 2)) ** (1 / 3)))
-        m = tuned if self.m is None else self.m
-        return _Phases(*sums(learners, n_arms), np.full(learners, -1), m)
+        return _Phases(*sums(learners, n_arms), np.full(learners, -1), tuned if self.m is None else self.m)

@@ -3,7 +3,7 @@
 import math
 
 from hushbandits.core import Array, jit, real
-from hushbandits.policies.policy import Policy, Sums, Tuned, add, by_index, sums
+from hushbandits.policies.policy import Counting, Tuned, by_index, sums
 
 
 @jit
@@ -74,7 +74,7 @@ def _kl_ucb_index(state, r, k, level):
     return kl_upper(state.s[r, k] / n, level / n)
 
 
-class KLUCB(Policy):
+class KLUCB(Counting):
     """KL-UCB, which plays each arm once, then the arm with the largest ``max{q : n_k kl(μ̂_k, q) ≤ ln t + c ln ln t}``.
 
     For rewards in [0, 1].  Source: Garivier & Cappé 2011, "The KL-UCB Algorithm for Bounded Stochastic Bandits and
@@ -90,7 +90,6 @@ class KLUCB(Policy):
     name = "KL-UCB"
     unit_interval = True
     choose = staticmethod(by_index(_kl_ucb_index, _clocked))
-    update = staticmethod(add)
 
     def __init__(self, c: float = 0.0):
         self.c = real("c", c, 0, closed="low")
@@ -115,7 +114,7 @@ def _imed_index(state, r, k, top):
     return -(n * (kl(mean, top) if mean < top else 0.0) + math.log(n))
 
 
-class IMED(Policy):
+class IMED(Counting):
     """IMED, which plays each arm once, then the arm with the smallest ``n_k kl(μ̂_k, μ̂*) + ln n_k``.
 
     μ̂* is the best empirical mean.  For rewards in [0, 1]; asymptotically optimal on Bernoulli arms.  Source: Honda &
@@ -125,7 +124,3 @@ class IMED(Policy):
 
     unit_interval = True
     choose = staticmethod(by_index(_imed_index, _best_mean))
-    update = staticmethod(add)
-
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Sums:
-        return sums(learners, n_arms)

@@ -190,6 +190,15 @@ def add(state, r, arm, reward):
     state.t[r] += 1
 
 
+class Counting(Policy):
+    """Policy that keeps the count of plays and the sum of rewards of each arm."""
+
+    update = staticmethod(add)
+
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> NamedTuple:
+        return sums(learners, n_arms)
+
+
 def check_unit_rewards(who: str, env: World, heard: bool = False) -> None:
     """Raise ``ValueError`` if an env may give rewards outside [0, 1] to a rule for rewards in [0, 1].
 

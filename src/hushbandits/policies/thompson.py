@@ -7,7 +7,7 @@ import numpy as np
 
 from hushbandits.core import Array, lean, real
 from hushbandits.policies.draws import largest_beta, normal, uniform
-from hushbandits.policies.policy import Drawing, Policy, add, by_index, nothing_shared, sums
+from hushbandits.policies.policy import Counting, Drawing, Policy, by_index, nothing_shared, sums
 
 
 class _Counts(NamedTuple):
@@ -54,7 +54,7 @@ def _draw_normal(state, r, k, _):
     return state.s[r, k] / n + state.parameter * normal(state.cursors, r) / math.sqrt(n)
 
 
-class GaussianTS(Policy):
+class GaussianTS(Counting):
     """Gaussian Thompson sampling, which plays the arm with the largest draw from ``N(s_k/(n_k + 1), σ²/(n_k + 1))``.
 
     Source: Agrawal & Goyal 2013, "Further Optimal Regret Bounds for Thompson Sampling", algorithm 2 (σ = 1).
@@ -67,7 +67,6 @@ class GaussianTS(Policy):
 
     name = "TS-Gaussian"
     choose = staticmethod(by_index(_draw_normal, nothing_shared, once=False))
-    update = staticmethod(add)
     random = True
 
     def __init__(self, sigma: float = 1.0):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, divisor, lean, real
-from hushbandits.policies.policy import Policy, Sums, Tuned, add, argmax, by_index, sums
+from hushbandits.policies.policy import Counting, Policy, Tuned, add, argmax, by_index, sums
 
 
 @lean
@@ -18,7 +18,7 @@ def _ucb1_index(state, r, k, log_t):
     return state.s[r, k] / n + math.sqrt(2.0 * log_t / n)
 
 
-class UCB1(Policy):
+class UCB1(Counting):
     """UCB1, which plays each arm once, then in play t the arm with the largest ``μ̂_k + √(2 ln t / n_k)``.
 
     Ties take the lowest arm.  For rewards in [0, 1].  Source: Auer, Cesa-Bianchi & Fischer 2002, "Finite-time Analysis
@@ -26,10 +26,6 @@ class UCB1(Policy):
     """
 
     choose = staticmethod(by_index(_ucb1_index))
-    update = staticmethod(add)
-
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> Sums:
-        return sums(learners, n_arms)
 
 
 #: Arms of a block, of which the highest bound is kept; up to so many arms, there are no blocks.
@@ -43,14 +39,14 @@ class _Bounds(NamedTuple):
     peak: Array  # (L, blocks), the highest bound of each block
     lead: Array  # (L, blocks), the lowest arm with that bound
     sigma: float
-    log_inverse_delta: float
+    level: float  # ln(1/δ); of MOSS: n/K, plays per arm
 
 
-def _unplayed(learners: int, n_arms: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Return the arrays of `_Bounds` for learners without plays."""
+def _unplayed(learners: int, n_arms: int, sigma: float, level: float) -> _Bounds:
+    """Return the bounds of learners without plays."""
     first = np.arange(0, n_arms if n_arms > _BLOCK else 0, _BLOCK)
     n, s, bound = np.zeros((learners, n_arms)), np.zeros((learners, n_arms)), np.full((learners, n_arms), np.inf)
-    return n, s, bound, np.full((learners, len(first)), np.inf), np.tile(first, (learners, 1))
+    return _Bounds(n, s, bound, np.full((learners, len(first)), np.inf), np.tile(first, (learners, 1)), sigma, level)
 
 
 @lean
@@ -76,7 +72,7 @@ def _set_bound(state, r, arm, bound):
 def _raise(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
-    bonus = state.sigma * math.sqrt(2.0 * state.log_inverse_delta / state.n[r, arm])
+    bonus = state.sigma * math.sqrt(2.0 * state.level / state.n[r, arm])
     _set_bound(state, r, arm, state.s[r, arm] / state.n[r, arm] + bonus)
 
 
@@ -102,16 +98,7 @@ class UCB(Policy):
 
     def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Bounds:
         level = 2.0 * math.log(plays) if self.delta is None else -math.log(self.delta)
-        return _Bounds(*_unplayed(learners, n_arms), self.sigma, level)
-
-
-class _Plays(NamedTuple):
-    n: Array  # (L, K)
-    s: Array  # (L, K)
-    bound: Array  # (L, K)
-    peak: Array  # (L, blocks)
-    lead: Array  # (L, blocks)
-    share: float  # n/K, plays per arm
+        return _unplayed(learners, n_arms, self.sigma, level)
 
 
 @lean
@@ -119,7 +106,7 @@ def _moss(state, r, arm, reward):
     state.n[r, arm] += 1.0
     state.s[r, arm] += reward
     n = state.n[r, arm]
-    _set_bound(state, r, arm, state.s[r, arm] / n + math.sqrt(max(math.log(state.share / n), 0.0) / n))
+    _set_bound(state, r, arm, state.s[r, arm] / n + math.sqrt(max(math.log(state.level / n), 0.0) / n))
 
 
 class MOSS(Policy):
@@ -132,8 +119,8 @@ class MOSS(Policy):
     choose = staticmethod(_highest)
     update = staticmethod(_moss)
 
-    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Plays:
-        return _Plays(*_unplayed(learners, n_arms), plays / n_arms)
+    def state(self, learners: int, n_arms: int, plays: float, cursors: Array | None = None) -> _Bounds:
+        return _unplayed(learners, n_arms, 1.0, plays / n_arms)
 
 
 class _Spread(NamedTuple):
@@ -198,7 +185,7 @@ def _laplace_index(state, r, k, log_t):
     return state.s[r, k] / n + math.sqrt(2.0 * log_t / n) + math.sqrt(32.0 * log_t / (state.parameter**2 * n))
 
 
-class LDPUCBL(Policy):
+class LDPUCBL(Counting):
     """LDP-UCB-L, with index ``μ̂ + √(2 ln t/N) + √(32 ln t/(ε²N))`` on rewards with Lap(1/ε) noise.
 
     An arm with ``N ≤ 4 ln(t + 1)`` plays comes before all others.
@@ -215,8 +202,6 @@ class LDPUCBL(Policy):
 
     name = "LDP-UCB-L"
     choose = staticmethod(by_index(_laplace_index))
-    update = staticmethod(add)
-
     shared = ("epsilon",)
 
     def __init__(self, epsilon: float | None = None):

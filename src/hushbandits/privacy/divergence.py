@@ -346,5 +346,4 @@ def concentrated_sum(n: int, sigma2: float, sensitivity: float) -> float:
 def to_epsilon(curve: Curve, delta: float, orders: Iterable[float] = ORDERS) -> float:
     """Return ``ε = min_α ε(α) + ln(1/(αδ))/(α − 1) + ln(1 − 1/α)`` at δ (Chowdhury & Zhou 2023, lemma 10)."""
     real("delta", delta, 0, 1)
-    best = min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders)
-    return max(best, 0.0)
+    return max(0.0, min(curve(a) + math.log(1 / (a * delta)) / (a - 1) + math.log1p(-1 / a) for a in orders))

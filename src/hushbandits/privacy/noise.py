@@ -184,8 +184,7 @@ def chernoff(law: NoiseLaw, n: int, p: float) -> float:
         return (n * law.log_mgf(t) + target) / t
 
     high = math.log(min(law.t_max * (1 - 1e-12), 50.0))
-    method, options = "bounded", {"xatol": 1e-9}
-    found = scipy.optimize.minimize_scalar(bound, bounds=(high - 40, high), method=method, options=options)
+    found = scipy.optimize.minimize_scalar(bound, bounds=(high - 40, high), method="bounded", options={"xatol": 1e-9})
     return float(found.fun)
 
 

@@ -146,10 +146,9 @@ class SecureSum:
     def __post_init__(self) -> None:
         primitives.needed()
         self.modulus, self.fewest = integer("modulus", self.modulus, 2, 1 << 62), integer("fewest", self.fewest, 2)
-        if self.neighbours is not None:
-            self.neighbours = integer("neighbours", self.neighbours, 1, _MOST)
-        if self.threshold is not None:
-            self.threshold = integer("threshold", self.threshold, 1, self.neighbours or _MOST)
+        k, t = self.neighbours, self.threshold
+        self.neighbours = None if k is None else integer("neighbours", k, 1, _MOST)
+        self.threshold = None if t is None else integer("threshold", t, 1, k or _MOST)
         if self.malicious and self.neighbours is not None:
             raise ValueError(f"neighbours={self.neighbours} must be None with malicious=True: all users are neighbours")
         self._sums = 0

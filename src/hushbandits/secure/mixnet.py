@@ -37,8 +37,7 @@ def permutation(n: int, draw: Callable[[int], bytes]) -> Array:
     draw : callable
         ``draw(size)`` returns random bytes.
     """
-    words = np.frombuffer(draw(16 * n), "<u8").reshape(n, 2)
-    return np.lexsort(words.T)
+    return np.lexsort(np.frombuffer(draw(16 * n), "<u8").reshape(n, 2).T)
 
 
 def _layer(secret: bytes, session: bytes, ephemeral: bytes, hop: bytes) -> bytes:
@@ -113,8 +112,7 @@ class Hop(Secretive):
         if len(unique) != expected:
             raise Abort(Fault.DROPOUT, f"hop {self.name} got {len(unique)} different messages; allowed are {expected}")
         self._mixed = True
-        opened = [self._open(message) for message in unique]
-        return [opened[i] for i in permutation(expected, self._draw).tolist()]
+        return [self._open(unique[i]) for i in permutation(expected, self._draw).tolist()]
 
     def _open(self, data: bytes) -> bytes:
         ephemeral, box = data[: primitives.KEY], data[primitives.KEY :]

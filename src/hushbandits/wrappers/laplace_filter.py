@@ -60,8 +60,7 @@ class LaplaceFilter(Wrapper):
         set_rows(self, rows, _noise=noise, _said=np.zeros((len(rng), env.n_agents)))
 
     def send(self, message: Payload, env: World) -> Payload:
-        sent = message["sent"] & env.running[:, None]
-        size = np.abs(message["numbers"]).sum(2) * sent
+        size = np.abs(message["numbers"]).sum(2) * (message["sent"] & env.running[:, None])
         share = np.minimum(1.0, (1.0 - self._said) / np.maximum(size, 1e-300))
         self._said = np.minimum(self._said + share * size, 1.0)
         noise = laplaces(self._noise.next(), self.noise_scale)

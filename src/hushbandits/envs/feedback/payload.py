@@ -48,7 +48,10 @@ class ShuffledUsers(Channel):
 
 
 class SealedBlocks(Channel):
-    """Channel that releases only the sum mod m of a block's messages."""
+    """Channel that releases only the sum mod m of a block's messages.
+
+    The fields of inboxes stay as they are, because the server reads a released sum as it reads a block's rewards.
+    """
 
     cohort = "that are added up"
     _rngs: Draws
@@ -68,10 +71,6 @@ class SealedBlocks(Channel):
         self._needed: Kinds | None = None if needed is None else Kinds(lambda n: (needed(n),), np.int64)
         sealed = {k: f for k, f in fields.items() if k != "users"}
         return {**sealed, "reward": _CODE, "modulus": _CODE}
-
-    def inbox_fields(self, fields: Fields, env: World) -> Fields:
-        """Return `fields` unchanged, because the server reads a released sum as it reads a block's rewards."""
-        return fields
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         """Open the random streams, if this channel encodes rewards."""

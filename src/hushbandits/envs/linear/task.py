@@ -72,8 +72,7 @@ class LinearTask(PullTask):
         """Return the pull's mean by the server's sums as the reward if own rewards are withheld, else ``None``."""
         if "reward" in self.core.own_reward_fields:
             return None
-        theta = self.server.theta[self._runs, self._who]
-        return self._spread(self._who, (self._pulled * theta).sum(2))
+        return self._spread(self._who, (self._pulled * self.server.theta[self._runs, self._who]).sum(2))
 
     def heard(self, obs: Observation) -> None:
         """Take over the server's sums where they arrive, and show the next round."""

@@ -36,12 +36,9 @@ class Links(NamedTuple):
 def links(matrix: Array | csr_array) -> Links:
     """Return the sparse graph of an adjacency matrix, without self-loops."""
     edges = csr_array(matrix).tocoo()
-    u, v = edges.coords
-    other = (u != v) & (edges.data > 0)
-    u, v = u[other], v[other]
-    order = np.lexsort((v, u))
-    m = edges.shape[0]
-    found = Links(np.concatenate([[0], np.cumsum(np.bincount(u, minlength=m))]), v[order].astype(np.int64))
+    other = (edges.row != edges.col) & (edges.data > 0)
+    kept = csr_array((edges.data[other], (edges.row[other], edges.col[other])), edges.shape)
+    found = Links(kept.indptr.astype(np.int64), kept.indices.astype(np.int64))
     for array in found:  # envs with equal parameters share them
         array.flags.writeable = False
     return found

@@ -20,8 +20,7 @@ def condorcet_winner(preferences: Array) -> int:
     ValueError
         There is no Condorcet winner.
     """
-    others = ~np.eye(len(preferences), dtype=bool)
-    winners = np.flatnonzero(((preferences > 0.5) | ~others).all(1))
+    winners = np.flatnonzero(((preferences > 0.5) | np.eye(len(preferences), dtype=bool)).all(1))
     if not winners.size:
         raise ValueError("preferences have no Condorcet winner: no arm is above ½ against every other arm")
     return int(winners[0])
@@ -104,12 +103,11 @@ class DuelingNetwork(CoopNetwork):
         matrix = reals("preferences", preferences)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
             raise ValueError(f"preferences must be a square matrix of at least two arms, not of shape {matrix.shape}")
-        for i in range(len(matrix)):
-            for j in range(len(matrix)):
-                real(f"preferences[{i}][{j}]", float(matrix[i, j]), 0, 1, closed="both")
-                if abs(matrix[i, j] + matrix[j, i] - 1) > 1e-9:
-                    total = f"{matrix[i, j]:g} + {matrix[j, i]:g}"
-                    raise ValueError(f"preferences[{i}][{j}] + preferences[{j}][{i}] = {total} must be 1")
+        for i, j in np.ndindex(matrix.shape):
+            real(f"preferences[{i}][{j}]", float(matrix[i, j]), 0, 1, closed="both")
+            if abs(matrix[i, j] + matrix[j, i] - 1) > 1e-9:
+                total = f"{matrix[i, j]:g} + {matrix[j, i]:g}"
+                raise ValueError(f"preferences[{i}][{j}] + preferences[{j}][{i}] = {total} must be 1")
         condorcet_winner(matrix)
         self.preferences = matrix
         super().__init__(means=matrix.reshape(-1).tolist(), rewards="bernoulli", **rest)

@@ -180,9 +180,8 @@ class CoopNetwork(Rounds):
             from hushbandits.envs.network.lossy_transport import LossyTransport  # imported late: few runs use it
 
             if rows is None:
-                self._hops = LossyTransport(
-                    self, rng, self.edge_failure_prob, [*map(attrgetter("relay"), self._relays)]
-                )
+                relays = [*map(attrgetter("relay"), self._relays)]
+                self._hops = LossyTransport(self, rng, self.edge_failure_prob, relays)
             else:
                 self._hops.reset(rng, rows)
                 if self._random_graph:

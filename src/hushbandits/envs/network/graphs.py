@@ -213,9 +213,7 @@ def clique_cover_number(matrix: Array) -> Bounds:
     """
     low, high = independence_number(matrix).low, len(clique_cover(matrix))
     if len(matrix) <= _SMALL:
-        while low < high and not _covers(matrix, low):
-            low += 1
-        high = low
+        low = high = next(k for k in range(low, high + 1) if k == high or _covers(matrix, k))
     return Bounds(low, high)
 
 
@@ -232,11 +230,8 @@ def _covers(matrix: Array, k: int) -> bool:
                 if place(i + 1, cliques):
                     return True
                 clique.pop()
-        if len(cliques) < k:
-            cliques.append([order[i]])
-            if place(i + 1, cliques):
-                return True
-            cliques.pop()
+            if not clique:  # the empty ones behind it are alike
+                break
         return False
 
-    return place(0, [])
+    return place(0, [[] for _ in range(k)])

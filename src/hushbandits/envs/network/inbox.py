@@ -226,8 +226,7 @@ class SlotInbox(Inbox):
     def _gathered(self, values: Array, mask: Array, empty: int = 0) -> Array:
         ring, slots = self._ring, self._slots
         flat = values.reshape(*ring.sent.shape, -1)
-        width = slots.sender.shape[2]
-        out = np.full((*ring.sent.shape[1:], width, flat.shape[3]), empty, flat.dtype)
+        out = np.full((*ring.sent.shape[1:], slots.sender.shape[2], flat.shape[3]), empty, flat.dtype)
         gather(flat, mask, slots.sender, slots.delay, slots.degree, ring.t, out)
         return self._arranged(out.reshape(*out.shape[:3], *values.shape[3:]))
 
@@ -308,8 +307,7 @@ class SlotInbox(Inbox):
         kind, values = ring.fields[field], ring.values[field]
         flat = (values if weight is None else values * ring.values[weight]).reshape(*ring.sent.shape, -1)
         out = np.zeros(flat.shape[1:], np.int64 if flat.dtype == bool else flat.dtype)  # True counts as 1
-        mask = ring.held if kind.latest else ring.sent
-        total(flat, mask, slots.sender, slots.shell, ring.t, out)
+        total(flat, ring.held if kind.latest else ring.sent, slots.sender, slots.shell, ring.t, out)
         return out.reshape(*ring.sent.shape[1:], *kind.shape)
 
     def mix(self, field: str, matrix: Array) -> Array:
