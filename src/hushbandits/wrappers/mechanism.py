@@ -223,8 +223,6 @@ class Mechanism(Privatizer):
         self.ledger.use(self._sizes, n)
         return inbox.decoded(z)
 
-    # -- what it promises, and what of that holds ---------------------------------------------------------------------
-
     def seals(self, wrapper: Wrapper) -> bool:
         """Return whether `wrapper`, placed after this mechanism, is a secure function as the guarantee requires."""
         return isinstance(wrapper, SecureFunction)
