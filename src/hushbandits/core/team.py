@@ -197,7 +197,8 @@ class Team(GuaranteeSource):
         """Return the team's own metrics after the last round, each ``(R, …)``; `env` is a view.
 
         `env` is the view of that game, and shows for the time of this call what the arms were
-        (`Env.visible_after_episode`).  A copy of the team is asked, so that no later game can go by what it sees.
+        (`Env.visible_after_episode`).  Of a user-defined `metrics`, a copy of the team is asked, so that no later game
+        can go by what it sees.
         """
         return {}
 
