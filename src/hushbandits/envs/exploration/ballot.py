@@ -138,7 +138,7 @@ def retire(weights, pool, cumulative, n):
 
 @lean
 def count(vote, arrived, each, ballots, votes, needed, active):
-    """Count the new votes of an agent, if they arrived, as `each`, and remove arms with at least `needed` votes.
+    """Add `each` to the votes against an arm for a new vote that `arrived`; remove arms with at least `needed` votes.
 
     Return how many arms are left, and how many votes are new.
     """
