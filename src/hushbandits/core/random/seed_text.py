@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -19,7 +20,7 @@ _LONGEST = 1_000_000  # values of a list
 
 
 def plain(value: object) -> Any:
-    """Return `value` in types that JSON can represent, so that equal values have equal JSON.
+    r"""Return `value` in types that JSON can represent, so that equal values have equal JSON.
 
     A whole float becomes an int, an array a list, a reward law ``{"Gaussian": {"sigma": 0.5}}`` (a user-defined
     ``{"my_module:MyLaw": {…}}``, which only a run imports), a graph its sorted edges, a part of a declaration its
@@ -28,20 +29,23 @@ def plain(value: object) -> Any:
     Raises
     ------
     TypeError
-        A value that has no such form, such as a float that is not finite.
+        A value that has no such form: a float that is not finite, a text with half characters or with what steers a
+        terminal.
 
     Examples
     --------
     >>> plain({"epsilon": 1.0, "means": UniformMeans(0.25, 0.75)})
     {'epsilon': 1, 'means': {'UniformMeans': {'low': 0.25, 'high': 0.75}}}
-    >>> plain(float("nan"))
+    >>> plain("\x1b[2J")
     Traceback (most recent call last):
         ...
-    TypeError: nan cannot be a value in an experiment: numbers must be finite
+    TypeError: '\x1b[2J' cannot be a value in an experiment: a text has no control characters
     """
     why = "use numbers, strings, lists, reward laws or networkx graphs"
     if isinstance(value, str):
-        return str(value)
+        if value.isprintable() or not any(unicodedata.category(c) in ("Cc", "Cs") for c in value if c not in "\n\t"):
+            return str(value)
+        why = "a text has no control characters"
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, float):
