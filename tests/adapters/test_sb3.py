@@ -73,6 +73,7 @@ def test_sub_envs_are_the_agents_of_the_cores_runs_over_many_episodes(id, num_en
 
 def test_a_seed_counts_once_and_the_stream_goes_on():
     venv = make_sb3("CoopNetwork-v0", 2, **NET)
+    assert max(part.stop for part in venv.layout.values()) == venv.observation_space.shape[0]
 
     def episode():
         venv.reset()
