@@ -4,7 +4,7 @@ One leader runs a single-agent algorithm π on all agents' rewards, which wait i
 the leader's arms as its instructions reach them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,9 @@ from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.policy import tried
 from hushbandits.policies.registry import AnyPolicy
 
+#: Rounds whose guesses are drawn at once.
+_BLOCK = 16
+
 
 class _Queues(NamedTuple):
     leader: Array  # (R,)
@@ -28,6 +31,7 @@ class _Queues(NamedTuple):
     head: Array  # (R, K)
     size: Array  # (R, K)
     lag: Array  # (G, M, M) `Slots.lag`
+    guesses: Array  # (_BLOCK, R, M) arms of a block of rounds for agents without an instruction
     pi: NamedTuple  # the policy's state, a learner per run
 
 
@@ -81,6 +85,9 @@ def _around(choose: Callable[..., int], update: Callable[..., None], turned: Tur
         while own.size[r, k] > 0:  # π is fed from the queue until it asks for an arm whose queue is empty
             update(own.pi, r, k, _take(k, r, own.queue, own.head, own.size))
             k = choose(own.pi, r)
+        for w in range(arms.shape[1]):
+            if not own.informed[r, w]:
+                arms[r, w] = own.guesses[(t - 1) % _BLOCK, r, w]
         own.chosen[r] = arms[r, own.leader[r]] = k
 
     @turned
@@ -88,14 +95,6 @@ def _around(choose: Callable[..., int], update: Callable[..., None], turned: Tur
         update(own.pi, r, own.chosen[r], rewards[r, own.leader[r]])
 
     return Rules(act, learn, _hear)
-
-
-def guess(rngs: Sequence[np.random.Generator], n_arms: int, informed: Array, arms: Array) -> None:
-    """Write a uniform arm to `arms`, (R, M), for every agent that has not received an instruction yet."""
-    if informed.all():
-        return
-    for r, rng in enumerate(rngs):
-        np.copyto(arms[r], rng.integers(n_arms, size=arms.shape[1]), where=~informed[r])
 
 
 def search_messages(adjacency: Array, distance: Array) -> int:
@@ -215,7 +214,7 @@ class QuACK(PolicyTeam):
             leader=leaders[graph], chosen=np.zeros(runs, np.int64), arm=self._arm,
             informed=np.zeros((runs, agents), bool), queue=np.zeros((runs, n_arms, depth)),
             head=np.zeros((runs, n_arms), np.int64), size=np.zeros((runs, n_arms), np.int64), lag=env.slots.lag,
-            pi=self.learners(env, rng, 1, agents * env.horizon),
+            guesses=np.zeros((_BLOCK, runs, agents), np.int64), pi=self.learners(env, rng, 1, agents * env.horizon),
         )  # fmt: skip
 
     def metrics(self, env: World) -> dict[str, Array]:
@@ -231,9 +230,19 @@ class QuACK(PolicyTeam):
 
     def act(self, obs: Observation) -> Array:
         """Return π's arm for leaders, the last instruction for followers, and a uniform arm for agents with neither."""
-        guess(self._rngs, self._n_arms, self.state.informed, self._arm)
-        self._looks = int(obs.t[0]) < self._pause
+        t = int(obs.t[0])
+        self._guess(t)
+        self._looks = t < self._pause
+        if self._looks:
+            self._arm[:] = self.state.guesses[t % _BLOCK]
         return self._arm if self._looks else super().act(obs)
+
+    def _guess(self, t: int) -> None:
+        """Draw the arms of a block that begins in round t, while agents lack an instruction."""
+        guesses = self.state.guesses
+        if t % _BLOCK == 0 and not self.state.informed.all():
+            for r, rng in enumerate(self._rngs):
+                guesses[:, r] = rng.integers(self._n_arms, size=guesses[:, r].shape)
 
     def compose(self, reward: Array) -> Message | None:
         if self._looks:
@@ -268,7 +277,5 @@ class QuACK(PolicyTeam):
         rounds = int(self.state.queue.shape[2] - self.state.size.max()) // self._slots if self._slots else LONGEST
         if rounds == 0 or self._t < self._pause or not self._ships:
             return 0
-        if self.state.informed.all():
-            return rounds
-        guess(self._rngs, self._n_arms, self.state.informed, self._arm)
-        return 1
+        self._guess(self._t)
+        return rounds if self.state.informed.all() else min(rounds, _BLOCK - self._t % _BLOCK)

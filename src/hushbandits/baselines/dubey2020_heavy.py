@@ -6,7 +6,6 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from hushbandits.agents.howson2024 import guess
 from hushbandits.core import Array, Inbox, Observation, Requirements, Streams, World, choice, integer, jit
 from hushbandits.envs.network import graphs
 from hushbandits.envs.network.episode import NetworkTeam
@@ -206,7 +205,9 @@ class CMPUCB(NetworkTeam):
         return _Leaders(leader, follows, self._arm, env.slots.lag, pi)
 
     def act(self, obs: Observation) -> Array:
-        guess(self._rngs, self._n_arms, self._informed, self._arm)
+        if not self._informed.all():
+            for row, informed, rng in zip(self._arm, self._informed, self._rngs, strict=True):
+                np.copyto(row, rng.integers(self._n_arms, size=row.size), where=~informed)
         return super().act(obs)
 
     def receive(self, inbox: Inbox) -> None:
