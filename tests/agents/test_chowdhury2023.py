@@ -20,7 +20,13 @@ from hushbandits.wrappers.loss import Loss
 def sums_heard(team, runs):
     """Return per run the block sums that reach the team, in order; the lists grow during play."""
     estimate, heard = team.estimate, [[] for _ in range(runs)]
-    team.estimate = lambda r, i, k, total, n: heard[r].append(total) or estimate(r, i, k, total, n)
+
+    def listened(total, n):
+        for r in np.flatnonzero(n[:, 0]):
+            heard[r].append(total[r, 0])
+        return estimate(total, n)
+
+    team.estimate = listened
     return heard
 
 

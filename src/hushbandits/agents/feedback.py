@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.best_arm.private_elimination import batch_radius, eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
-from hushbandits.core.utils import divisor, flag, real
+from hushbandits.core.utils import divisor, flag, jit, real
 from hushbandits.core.wrapper import Privatizer
 from hushbandits.privacy.plans import confidence_level
 
@@ -198,9 +198,9 @@ class SuccessiveElimination(Calibrated):
         # The env cuts a block at the horizon.
         return int(min(self.length(m, b), self._horizon)) if m > 1 else self._horizon
 
-    def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        """Return arm k's mean for agent i in run r, from the sum `total` of n users in this phase's block."""
-        return total / n
+    def estimate(self, total: Array, n: Array) -> Array:
+        """Return the mean of each server's present arm, ``(R, M)``, from the sums of blocks of n users; n may be 0."""
+        return total / np.maximum(n, 1)
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
         """Return the half width of a confidence interval in phase b with m active arms, for agent i in run r.
@@ -213,15 +213,11 @@ class SuccessiveElimination(Calibrated):
         return self._arm, self._n
 
     def receive(self, inbox: Inbox) -> None:
-        total, n = inbox.total("reward"), inbox.total("n")
-        for r, i in zip(*inbox.arrived[:, :, 0].nonzero(), strict=True):
-            active, k = self._active[r, i], self._arm[r, i]
-            self._mean[r, i, k] = self.estimate(r, i, k, total[r, i], n[r, i])
-            self._heard[r, i] = min(self._heard[r, i], n[r, i])
-            (later,) = active[k + 1 :].nonzero()
-            if len(later):
-                self._arm[r, i] = k + 1 + later[0]
-                continue
+        n = inbox.total("n")
+        estimates, over = self.estimate(inbox.total("reward"), n), np.zeros(n.shape, bool)
+        _next_arm(inbox.arrived[:, :, 0], estimates, n, self._active, self._arm, self._mean, self._heard, over)
+        for r, i in zip(*over.nonzero(), strict=True):
+            active = self._active[r, i]
             m, b = int(active.sum()), int(self._phase[r, i])
             if m > 1:
                 width = self.interval(r, i, m, b)
@@ -240,6 +236,21 @@ class SuccessiveElimination(Calibrated):
         truth = env.means[:, None]
         covered = np.all((self._least <= truth) & (truth <= self._most), axis=(1, 2))
         return {"covered": covered, **self._marks(len(covered))}
+
+
+@jit
+def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: ignore[no-untyped-def]
+    """Store the estimates that arrived, go to the next active arm, and mark the servers whose phase is over."""
+    for r, i in np.ndindex(arrived.shape):
+        if arrived[r, i]:
+            k = arm[r, i]
+            mean[r, i, k], heard[r, i] = estimates[r, i], min(heard[r, i], n[r, i])
+            k += 1
+            while k < active.shape[2] and not active[r, i, k]:
+                k += 1
+            over[r, i] = k == active.shape[2]
+            if not over[r, i]:
+                arm[r, i] = k
 
 
 class BatchedSE(SuccessiveElimination):

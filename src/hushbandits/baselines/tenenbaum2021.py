@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.agents.feedback import BatchedSE
-from hushbandits.core import Inbox, Params, Streams, World
+from hushbandits.core import Array, Inbox, Params, Streams, World
 from hushbandits.wrappers.mechanism import Mechanism
 
 
@@ -50,8 +50,9 @@ class VBSDPAE(BatchedSE):
             self._variance[seat] += n[r, i] * noise.variance
         super().receive(inbox)
 
-    def estimate(self, r: int, i: int, k: int, total: float, n: int) -> float:
-        return float(self._sums[r, i, k] / self._users[r, i, k])
+    def estimate(self, total: Array, n: Array) -> Array:
+        sums, users = (np.take_along_axis(x, self._arm[..., None], 2)[..., 0] for x in (self._sums, self._users))
+        return sums / np.maximum(users, 1)
 
     def interval(self, r: int, i: int, m: int, b: int) -> float:
         """Return one radius for all active arms, from the fewest users and the largest noise variance of these arms."""
