@@ -60,7 +60,7 @@ LOOPS = (
 )
 #: By number of agents: graph, rounds and runs.
 GRAPHS = {16: "cycle", 196: "grid"}
-SIZES = {16: (1000, 16), 196: (250, 4)}
+SIZES = {16: (1000, 16), 196: (1000, 4)}
 
 
 def network(env_id, agent, m, horizon, runs, shown="", **more):
@@ -84,7 +84,7 @@ def voted(runs, n_agents, epsilon, shown="", by_phases=False):
     return Cell(f"DP-MASE{shown}", made, VOTELESS)
 
 
-def served(env_id, agent, runs=4, horizon=100_000):
+def served(env_id, agent, runs=100, horizon=1_000_000):
     """Return a cell of feedback, and the cell of its loop."""
 
     def play():
@@ -113,8 +113,8 @@ CELLS = (
         "Multi-UCB, M = 16, by phases", partial(package, "CoopNetwork-v0", "Multi-UCB", 16, _PHASES, True),
         by_hand("Multi-UCB, M = 16"),
     ),
-    *network("PrivateNetwork-v0", "Private-UCB", 16, 1000, 1),
-    *network("PrivateNetwork-v0", "Private-UCB", 196, 100, 1),
+    *network("PrivateNetwork-v0", "Private-UCB", 16, *SIZES[16]),
+    *network("PrivateNetwork-v0", "Private-UCB", 196, 1000, 1),
     *network("ByzantineNetwork-v0", "Byzantine-UCB", 16, 1000, 1),
     *network("ByzantineNetwork-v0", "Byzantine-UCB", 196, 50, 1),
     # two arms: enough pulls of each to fill the tables of the law
