@@ -82,10 +82,12 @@ class _Links:
                 self._send(server.advance())
         finally:
             self._room = 0
-            listening.close()
             self._send({})
+            for its in listening.sockets:  # a server that closes forgets connections that it has just accepted
+                asyncio.get_running_loop().remove_reader(its)
             while len(asyncio.all_tasks()) > 1:  # who hears a link that is cut ends by itself
                 await asyncio.sleep(0)
+            listening.close()
 
     async def _collect(self) -> None:
         """Wait for a message from every connected user."""
