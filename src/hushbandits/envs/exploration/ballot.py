@@ -244,20 +244,21 @@ def decided(stop, running, active, open_seats, cumulative):
 
 @lean
 def pull(
-    action, drawn, gaps, turns, reward, weights, leaves, round_cost, regret, active_agents, pool, running, rounds,
-    messages, cumulative, stop,
+    action, drawn, coin, location, gaps, turns, reward, weights, leaves, round_cost, regret, active_agents, pool,
+    running, rounds, messages, cumulative, stop,
 ):  # fmt: skip
     """Play phase 1 in every run that is not over, draw its next active agent, and write its rewards ``(R, 1, K)``.
 
-    The reward of a pulled arm is that in `drawn`; other arms have NaN.  If idle agents leave, an agent without pulls
-    leaves, and its activation is no round.  From `weights` on, the arguments are ``VoteState[:11]``.
+    The reward of a pulled arm is that in `drawn` or, with `coin`, whether the number drawn is below the location; other
+    arms have NaN.  If idle agents leave, an agent without pulls leaves, and its activation is no round.  From `weights`
+    on, the arguments are ``VoteState[:11]``.
     """
     for r in range(turns.size):
         idle, deserted, lost = True, False, 0.0
         for k in range(action.shape[2]):
             reward[r, 0, k] = np.nan
             if running[r] and action[r, 0, k]:
-                reward[r, 0, k] = drawn[r, k]
+                reward[r, 0, k] = (1.0 if drawn[r, k] < location[r, k] else 0.0) if coin else drawn[r, k]
                 lost += gaps[r, k]
                 idle = False
         if not running[r]:

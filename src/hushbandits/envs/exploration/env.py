@@ -282,8 +282,9 @@ class Exploration(Env):
         uniforms, turns, book = self._reward_stream.next(), self._turn_stream.next(), self.book
         stand = self.arms.look(book.rounds)
         # The next agent is drawn here, so that it learns that it is next before it must act.
-        reward = np.empty(action.shape)
-        ballot.pull(action, self.law.quantile(uniforms, stand.location), stand.gap, turns, reward, *book[:11])
+        reward, coin = np.empty(action.shape), type(self.law) is Bernoulli
+        drawn = uniforms if coin else self.law.quantile(uniforms, stand.location)
+        ballot.pull(action, drawn, coin, stand.location, stand.gap, turns, reward, *book[:11])
         return reward
 
     def _report(self) -> dict[str, Array]:

@@ -212,6 +212,7 @@ class VotingTeam(Team):
         self._make_rules(k)
         self._p = np.array(self._routine.params)
         self._state = self._routine.state(runs, n, k)
+        self._parts = tuple(self._state)  # Numba reads it sooner
         self._fresh = self._routine.state(1, 1, k)
         self._draws, self._noises = rng.reader((self._routine.draws,), DRAWS), rng.cursors(part=NOISE)
         self._noise = np.empty((runs, self._routine.uniforms))
@@ -225,14 +226,13 @@ class VotingTeam(Team):
     def act(self, obs: Observation) -> Array:
         """Return the arms that each active agent's routine pulls."""
         self._live, self._n = obs.running, np.zeros_like(obs.active_agents) if self.shared else obs.active_agents
-        state, draws = tuple(self._state), self._draws.next()
-        self._rules.plan(state, self._live, self._n, self._p, self._active, draws, self._arms)
+        self._rules.plan(self._parts, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
         return self._arms
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
         """Return the votes of the active agents whose routine has just completed one of its own phases."""
         self._some = self._rules.learn(
-            tuple(self._state), self._live, self._n, self._p, self._arms, reward, self._noises, self._noise, self._vote,
+            self._parts, self._live, self._n, self._p, self._arms, reward, self._noises, self._noise, self._vote,
             self._ended,
         )  # fmt: skip
         if not self._some:
@@ -244,7 +244,7 @@ class VotingTeam(Team):
         """Store the global set, pass it to routines that completed a phase, and restart routines after a reset."""
         self._active[:] = inbox["active"]
         if self._some:
-            self._rules.sync(tuple(self._state), self._ended, self._n, self._p, self._active)
+            self._rules.sync(self._parts, self._ended, self._n, self._p, self._active)
         if self._resets:
             for r in np.flatnonzero(inbox["reset"]):
                 self._restart(int(r))
