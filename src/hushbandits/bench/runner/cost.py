@@ -48,18 +48,20 @@ class Probe(Batch):
         The length is 1 if it is fixed.
         """
         env, team = self.prepared()
-        at_once = team.runs_at_once(EnvView(env)) or len(self.runs)
-        part = replace(self, runs=self.runs[:at_once])
-        length = 1.0
-        if not env.fixed_length:
-            length = -_marks(replace(self, runs=self.runs[:1]), lambda marks: math.inf)[-2][1]
+        part = replace(self, runs=self.runs[: team.runs_at_once(EnvView(env))])
+        first = [] if env.fixed_length else _marks(replace(self, runs=self.runs[:1]), lambda marks: math.inf)
         marks, again = [(math.inf, 0.0)], _marks(part, lambda marks: self.seconds)
         while _reached(again) > _FASTER * _reached(marks):
             marks, again = again, _marks(part, lambda marks: self.seconds)
-        if again[-1][0] < _SHARE * _whole(length, again):
-            again = _marks(part, lambda marks: min(_SHARE * _whole(length, marks), _LONGEST))
-        seconds = _whole(length, again) * len(self.runs) / len(part.runs)
-        found = {"seconds": seconds, "length": length, "pid": os.getpid(), "spent": time.process_time()}
+        if again[-1][0] < _SHARE * _whole(again, first):
+            again = _marks(part, lambda marks: min(_SHARE * _whole(marks, first), _LONGEST))
+        seconds = _whole(again, first) * len(self.runs) / len(part.runs)
+        found = {
+            "seconds": seconds,
+            "length": _reached(first or [(0.0, 1.0)]),
+            "pid": os.getpid(),
+            "spent": time.process_time(),
+        }
         if self.memory:
             found["bytes"] = _allocated(self)
         return {name: np.array([value], float) for name, value in found.items()}, {}, np.empty(0)
@@ -94,18 +96,24 @@ def _reached(marks: _Marks) -> float:
     return max(abs(progress) for _, progress in marks if not math.isnan(progress))
 
 
-def _whole(length: float, marks: _Marks) -> float:
-    """Return the CPU seconds of a whole batch, extrapolated from `marks` to the progress `length`."""
+def _whole(marks: _Marks, first: _Marks) -> float:
+    """Return the CPU seconds of a whole batch, extrapolated from `marks`.
+
+    A batch takes as many times as long as the run `first`, if any, as it took so far; otherwise its progress ends at 1.
+    """
     seconds, progress = marks[-1]
     if math.isnan(progress):
         return seconds
     # Blocks may double and samples grow: the time after the setup is taken to be a power of the progress.
     setup, done = marks[0][0], abs(progress)
+    if first:
+        so_far = max(seconds for seconds, reached in first if abs(reached) <= done) - first[0][0]
+        return setup + (seconds - setup) * (first[-1][0] - first[0][0]) / max(so_far, 1e-6)
     spent, reached = next((m for m in reversed(marks) if abs(m[1]) <= done / 4), marks[0])
     power = 1.0
     if setup < spent < seconds:
         power = min(1.3, max(0.3, math.log((seconds - setup) / (spent - setup)) / math.log(done / abs(reached))))
-    return seconds + (seconds - setup) * (max(1.0, length / done) ** power - 1)
+    return seconds + (seconds - setup) * (max(1.0, 1.0 / done) ** power - 1)
 
 
 def _allocated(batch: Batch) -> float:
