@@ -243,14 +243,10 @@ def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: i
     """Store the estimates that arrived, go to the next active arm, and mark the servers whose phase is over."""
     for r, i in np.ndindex(arrived.shape):
         if arrived[r, i]:
-            k = arm[r, i]
-            mean[r, i, k], heard[r, i] = estimates[r, i], min(heard[r, i], n[r, i])
-            k += 1
-            while k < active.shape[2] and not active[r, i, k]:
-                k += 1
-            over[r, i] = k == active.shape[2]
-            if not over[r, i]:
-                arm[r, i] = k
+            mean[r, i, arm[r, i]], heard[r, i] = estimates[r, i], min(heard[r, i], n[r, i])
+            later = active[r, i, arm[r, i] + 1 :]
+            over[r, i] = not later.any()
+            arm[r, i] += 0 if over[r, i] else 1 + later.argmax()
 
 
 class BatchedSE(SuccessiveElimination):

@@ -239,10 +239,9 @@ class QuACK(PolicyTeam):
 
     def _guess(self, t: int) -> None:
         """Draw the arms of a block that begins in round t, while agents lack an instruction."""
-        guesses = self.state.guesses
         if t % _BLOCK == 0 and not self.state.informed.all():
             for r, rng in enumerate(self._rngs):
-                guesses[:, r] = rng.integers(self._n_arms, size=guesses[:, r].shape)
+                self.state.guesses[:, r] = rng.integers(self._n_arms, size=(_BLOCK, self._arm.shape[1]))
 
     def compose(self, reward: Array) -> Message | None:
         if self._looks:

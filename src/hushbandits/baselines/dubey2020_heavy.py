@@ -206,8 +206,8 @@ class CMPUCB(NetworkTeam):
 
     def act(self, obs: Observation) -> Array:
         if not self._informed.all():
-            for row, informed, rng in zip(self._arm, self._informed, self._rngs, strict=True):
-                np.copyto(row, rng.integers(self._n_arms, size=row.size), where=~informed)
+            guesses = [rng.integers(self._n_arms, size=self._arm.shape[1]) for rng in self._rngs]
+            np.copyto(self._arm, guesses, where=~self._informed)
         return super().act(obs)
 
     def receive(self, inbox: Inbox) -> None:
