@@ -56,12 +56,8 @@ class Probe(Batch):
         if again[-1][0] < _SHARE * _whole(again, first):
             again = _marks(part, lambda marks: min(_SHARE * _whole(marks, first), _LONGEST))
         seconds = _whole(again, first) * len(self.runs) / len(part.runs)
-        found = {
-            "seconds": seconds,
-            "length": _reached(first or [(0.0, 1.0)]),
-            "pid": os.getpid(),
-            "spent": time.process_time(),
-        }
+        length = _reached(first) if first else 1.0
+        found = {"seconds": seconds, "length": length, "pid": os.getpid(), "spent": time.process_time()}
         if self.memory:
             found["bytes"] = _allocated(self)
         return {name: np.array([value], float) for name, value in found.items()}, {}, np.empty(0)
@@ -99,16 +95,17 @@ def _reached(marks: _Marks) -> float:
 def _whole(marks: _Marks, first: _Marks) -> float:
     """Return the CPU seconds of a whole batch, extrapolated from `marks`.
 
-    A batch takes as many times as long as the run `first`, if any, as it took so far; otherwise its progress ends at 1.
+    With `first`, the marks of a single run up to its end, the ratio of the batch's time to that run's is taken to stay
+    what it is so far.  Without it, the progress ends at 1.
     """
     seconds, progress = marks[-1]
     if math.isnan(progress):
         return seconds
-    # Blocks may double and samples grow: the time after the setup is taken to be a power of the progress.
     setup, done = marks[0][0], abs(progress)
     if first:
         so_far = max(seconds for seconds, reached in first if abs(reached) <= done) - first[0][0]
         return setup + (seconds - setup) * (first[-1][0] - first[0][0]) / max(so_far, 1e-6)
+    # Blocks may double and samples grow: the time after the setup is taken to be a power of the progress.
     spent, reached = next((m for m in reversed(marks) if abs(m[1]) <= done / 4), marks[0])
     power = 1.0
     if setup < spent < seconds:
