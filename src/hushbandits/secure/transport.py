@@ -83,8 +83,9 @@ class _Links:
         finally:
             self._room = 0
             self._send({})
-            for its in listening.sockets:  # a server that closes forgets connections that it has just accepted
-                asyncio.get_running_loop().remove_reader(its)
+            with suppress(NotImplementedError):  # on Windows
+                for its in listening.sockets:  # a server that closes forgets connections that it has just accepted
+                    asyncio.get_running_loop().remove_reader(its)
             while len(asyncio.all_tasks()) > 1:  # who hears a link that is cut ends by itself
                 await asyncio.sleep(0)
             listening.close()
