@@ -150,10 +150,13 @@ class ClippedGaussian(Law):
         under, over = _overshoot(location / self.sigma), _overshoot((1 - location) / self.sigma)
         return location + self.sigma * (under - over)
 
-    def shortfall(self, x: Array, location: float | Array) -> Array:
+    def ramp(self, x: Array | float, location: float | Array) -> Array:
+        """Return ``E (x − Z)₊``, where Z is the reward before clipping."""
+        return self.sigma * _overshoot((location - np.asarray(x)) / self.sigma)
+
+    def shortfall(self, x: Array, location: float) -> Array:
         """Return ``E (x − Z)₊ − E (−Z)₊``, where Z is the reward before clipping."""
-        ramp = self.sigma * _overshoot((location - np.asarray(x)) / self.sigma)
-        return ramp - self.sigma * _overshoot(np.array(location / self.sigma))
+        return self.ramp(x, location) - self.ramp(0.0, location)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hushbandits.privacy.ledger import Noises
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
 _CHUNK = 1 << 16  # users simulated at once if a law has no shortcut
-_AT_ONCE = 256  # roundings computed at once
+_AT_ONCE = 1 << 14  # cells of roundings computed at once
 #: The state of a Philox generator that has read nothing.
 _BLANK = {"bit_generator": "Philox", "buffer": (0,) * 4, "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
 
@@ -166,8 +166,9 @@ class Pooled(Cohort):
             due = (n > 0) & (2 * grid <= n)
             pairs = {*zip(where[due].tolist(), grid[due].tolist(), strict=True)}
             new = [pair for pair in pairs if (id(law), *pair) not in self._rounded]
-            for i in range(0, len(new), _AT_ONCE):
-                for pair, pmf in zip(new[i:], roundings(law, new[i : i + _AT_ONCE]), strict=False):
+            at_once = max(1, _AT_ONCE // max([g for _, g in new], default=1))
+            for i in range(0, len(new), at_once):
+                for pair, pmf in zip(new[i:], roundings(law, new[i : i + at_once]), strict=False):
                     self._rounded[id(law), *pair] = law, pmf  # held, so that no other law gets its id
         rng = generator_at(self._cursors[0, 0])
         for r, m, _ in blocks(self.planned):
@@ -225,7 +226,7 @@ def roundings(law: Law, blocks: Sequence[tuple[float, int]]) -> list[Array | Non
     ends = np.cumsum(g + 3)  # of a segment with 0, the shortfalls at 0 … 1, and the one beyond
     segment = np.repeat(np.arange(len(g)), g + 3)
     places = np.arange(len(segment)) - (ends - g - 2)[segment]
-    under = law.shortfall(places / g[segment], location[segment])
+    under = law.ramp(places / g[segment], location[segment]) - law.ramp(0.0, location)[segment]
     under[ends - g - 3], under[ends - 1] = 0.0, (g + 1) / g - law.mean(location)
     pmf = np.maximum(g[segment[:-2]] * np.diff(under, 2), 0.0)
     own = [pmf[end - size - 3 : end - 2] for end, size in zip(ends.tolist(), g.tolist(), strict=True)]
