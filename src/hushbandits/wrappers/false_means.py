@@ -8,6 +8,7 @@ import numpy as np
 from hushbandits.core import Array, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, choice, real, require
 from hushbandits.core.random.names import SAMPLES
 from hushbandits.core.rows import set_rows
+from hushbandits.core.utils.jit import lean
 from hushbandits.wrappers.huber import drawn
 
 
@@ -88,15 +89,11 @@ class FalseMeans(Wrapper):
     def alter_own_reward(self, reward: Array, env: World) -> Array:
         if self.attack not in ("invert", "hide"):
             return reward
-        arm = env.standard_report()["arm"]
-        costs_nothing = env.gaps[np.arange(env.runs)[:, None], arm] < 1e-12  # but for rounding
+        arm, told = env.standard_report()["arm"], reward.copy()
         u = self._samples.next() if arm.ndim == 2 else self._samples.rows(len(arm))
-        sample = np.where(costs_nothing, 0.0, 0.9) + 0.1 * u
-        lies = self.byzantine & (costs_nothing | (self.attack == "invert"))
-        *_, runs, agents = np.nonzero(lies)
-        np.add.at(self._made, (runs, agents, arm[lies]), 1.0)
-        np.add.at(self._sums, (runs, agents, arm[lies]), sample[lies])
-        return np.where(lies, sample, reward)
+        rounds = (x.reshape(-1, *self.byzantine.shape) for x in (arm, u, told))
+        _lie(*rounds, env.gaps, self.byzantine, self.attack == "invert", self._made, self._sums)
+        return told
 
     def send(self, message: Payload, env: World) -> Payload:
         if self.attack in ("invert", "hide"):
@@ -112,3 +109,16 @@ class FalseMeans(Wrapper):
         regret: Array = env.agent_regret
         mean = np.where(self.byzantine, 0.0, regret).sum(1) / (~self.byzantine).sum(1)
         return {"honest_regret": mean, "honest_most": np.where(self.byzantine, -np.inf, regret).max(1)}
+
+
+@lean
+def _lie(arm, u, reward, gaps, byzantine, always, made, sums):  # type: ignore[no-untyped-def]
+    """Replace byzantine agents' rewards of n rounds, ``(n, R, M)``, by samples, and add these to `made` and `sums`."""
+    for i in range(len(arm)):
+        for r, m in np.ndindex(byzantine.shape):
+            k = arm[i, r, m]
+            costs_nothing = gaps[r, k] < 1e-12  # but for rounding
+            if byzantine[r, m] and (costs_nothing or always):
+                reward[i, r, m] = (0.0 if costs_nothing else 0.9) + 0.1 * u[i, r, m]
+                made[r, m, k] += 1.0
+                sums[r, m, k] += reward[i, r, m]
