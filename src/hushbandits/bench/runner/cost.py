@@ -14,7 +14,7 @@ import numpy as np
 from hushbandits.bench.runner.batch import Batch, Failed, Played, Watch
 from hushbandits.bench.runner.options import Cost, Estimate, RunOptions
 from hushbandits.bench.runner.pool import answers
-from hushbandits.bench.runner.progress import LENGTHS, progress_bar
+from hushbandits.bench.runner.progress import LENGTHS, SECONDS, progress_bar
 from hushbandits.core.team import EnvView
 
 #: CPU seconds of a probe, besides one whole run if runs have no fixed length: at least, as a share of a batch, at most.
@@ -23,8 +23,8 @@ _SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
 _ROUGHLY = 0.02
 #: How much further a probe gets than the one before if that compiled code or filled caches.
 _FASTER = 1.5
-#: Number of cells that are probed.
-_MOST = 1000
+#: About how many cells are probed.
+_MOST = 200
 
 
 class _EnoughError(Exception):
@@ -133,10 +133,15 @@ def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: fl
     for name, batch in tasks:
         by.setdefault((name, batch.key), []).append(batch)
         missing[batch.key] += len(batch.runs)
-    groups = [*by.items()]
-    each = -(-len(groups) // _MOST) or 1
-    least = _ROUGHLY if little else _SECONDS
-    probes = {key: Probe(**vars(own[0]), memory=options.dry_run, seconds=least) for (_, key), own in groups[::each]}
+    each, least = -(-len(by) // _MOST) or 1, _ROUGHLY if little else _SECONDS
+    cells, latest = Counter[str](), dict[str, Probe]()
+    like: dict[tuple[str, str], Probe] = {}  # a cell's own probe, or that of a cell before it in its experiment
+    for (name, key), own in by.items():
+        if cells[name] % each == 0:
+            latest[name] = Probe(**vars(own[0]), memory=options.dry_run, seconds=least)
+        like[name, key] = latest[name]
+        cells[name] += 1
+    probes = {probe.key: probe for probe in like.values()}
     found: dict[str, dict[str, float]] = {}
     waiting, cost = [*probes.values()], 0.0
     with progress_bar(len(probes), options.progress) as bar:
@@ -150,10 +155,10 @@ def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: fl
                     LENGTHS[probe.key] = one["length"]
                     cost += one["seconds"] * missing[probe.key] / len(probe.runs)
     costs: list[Cost] = []
-    for i, ((name, _), own) in enumerate(groups):
-        (_, key), like = groups[i // each * each]
-        one, runs = found.get(key, {}), sum(len(batch.runs) for batch in own)
-        seconds = one.get("seconds", math.nan) * runs / len(like[0].runs)
+    for (name, key), own in by.items():
+        one, runs = found.get(like[name, key].key, {}), sum(len(batch.runs) for batch in own)
+        SECONDS[key] = one.get("seconds", 0.0)
+        seconds = one.get("seconds", math.nan) * runs / len(like[name, key].runs)
         costs.append(Cost(name, own[0].label, runs, len(own), seconds, one.get("bytes", math.nan)))
     processes = {float(os.getpid()): time.process_time()} | {one["pid"]: one["spent"] for one in found.values()}
     return Estimate(costs, sum(processes.values()))

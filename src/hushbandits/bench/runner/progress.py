@@ -14,6 +14,8 @@ from hushbandits.bench.runner.batch import Batch, Watch
 _EVERY = 0.2
 #: Clock at the end of a run, by the key of its cell, as far as probes have found it.
 LENGTHS: dict[str, float] = {}
+#: Expected CPU seconds of a batch, by the key of its cell.
+SECONDS: dict[str, float] = {}
 
 
 class Bar:

@@ -17,7 +17,7 @@ from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.errors import StoreError
 from hushbandits.bench.runner.options import RunOptions, workers
 from hushbandits.bench.runner.pool import answers, kept
-from hushbandits.bench.runner.progress import Bar, progress_bar
+from hushbandits.bench.runner.progress import SECONDS, Bar, progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.sources import source_digests, used
 from hushbandits.bench.runner.store import Store
@@ -99,6 +99,7 @@ def play(
         _note(store, own, instances, shard, options)
         with kept():
             options = _estimate(store, tasks, options, here=not own)  # user code may kill its process
+            tasks.sort(key=lambda task: -SECONDS.get(task.key, 0.0))  # short ones last: no process waits for long
             with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
                 failures = _written(store, answers(tasks, options, bar), instances, bar)
     store.reread()
