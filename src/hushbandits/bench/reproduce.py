@@ -1,8 +1,9 @@
 """Run the experiments behind a paper's claims, judge the claims, and write the verdicts to the reproduction page."""
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.options import Estimate, RunOptions
-from hushbandits.bench.runner.run import Failure
+from hushbandits.bench.runner.run import Failure, Played
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import modules, reasons
 from hushbandits.bench.spec.claim import ORIGINS, Origin
@@ -64,15 +65,21 @@ def reproduce(
 ) -> Iterator[Reproduction]:  # fmt: skip
     """Run the experiments of the modules `names` one by one, judge their claims, and yield a `Reproduction` of each.
 
+    While an experiment is played, the one before is judged.
     With `archive`, a file or folder of ``python -m benchmarks archive``, nothing is run: its rows are judged.
     """
-    for paper in names:
-        mine = claiming(paper, out, quick)
-        kept = archive and read_archive(archive, paper, [e for e, _ in mine], seed, quick)
-        for experiment, folder in mine:
-            store, failures = (kept, []) if kept else _played(experiment, folder, seed, options)
-            verdicts = judge(configurations(store, experiment), experiment, together(experiment))
-            yield Reproduction(paper, experiment, verdicts, failures)
+    with ThreadPoolExecutor(1) as judging:
+        found = deque[Future[Reproduction]]()
+        for paper in names:
+            mine = claiming(paper, out, quick)
+            kept = archive and read_archive(archive, paper, [e for e, _ in mine], seed, quick)
+            for experiment, folder in mine:
+                outcome = Played(kept, 0, [], False) if kept else _played(experiment, folder, seed, options)
+                found.append(judging.submit(_judged, paper, experiment, outcome, None if kept else folder / PAGE))
+                if len(found) > 1:
+                    yield found.popleft().result()
+        for last in found:
+            yield last.result()
 
 
 def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: RunOptions) -> Estimate:
@@ -83,15 +90,19 @@ def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: R
     return estimate(tasks, options)
 
 
-def _played(experiment: Experiment, folder: Path, seed: int, options: RunOptions | None) -> tuple[Store, list[Failure]]:
-    """Run an experiment and write the page of its folder; return the folder and the failed batches."""
-    from hushbandits.bench.report.page import write  # this import loads Matplotlib
-
+def _played(experiment: Experiment, folder: Path, seed: int, options: RunOptions | None) -> Played:
     check_ours(folder)
-    outcome = run(experiment, folder, seed=seed, options=options)
-    if outcome.changed or not (folder / PAGE).exists():
-        write(outcome.store, folder / PAGE)
-    return outcome.store, outcome.failures
+    return run(experiment, folder, seed=seed, options=options)
+
+
+def _judged(paper: str, experiment: Experiment, outcome: Played, page: Path | None) -> Reproduction:
+    """Return the verdicts on an experiment that was played; write the `page` of its folder if rows changed."""
+    if page is not None and (outcome.changed or not page.exists()):
+        from hushbandits.bench.report.page import write  # this import loads Matplotlib
+
+        write(outcome.store, page)
+    verdicts = judge(configurations(outcome.store, experiment), experiment, together(experiment))
+    return Reproduction(paper, experiment, verdicts, outcome.failures)
 
 
 def in_words(verdict: Verdict) -> str:
