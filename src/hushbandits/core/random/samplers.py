@@ -125,7 +125,7 @@ def _beyond(cursors, r):
             return _TAIL + x
 
 
-@lean
+@inlined
 def gamma(cursors, r, shape):
     """Return a sample of Gamma(shape, 1) (Marsaglia & Tsang 2000; section 6 for shapes below 1)."""
     boost = 1.0
@@ -142,11 +142,15 @@ def gamma(cursors, r, shape):
         v, square = v * v * v, x * x
         # their squeeze, by the first three bits of the uniform alone where these decide
         surely = 1.0 - 0.0331 * square * square
-        if 0.125 * (spare + 1) <= surely:
+        if 0.125 * (spare + 1) <= surely or _accepted(cursors, r, spare, surely, 0.5 * square, d, v):
             return boost * d * v
-        u = 0.125 * (spare + 1.0 - uniform(cursors, r))
-        if u < surely or math.log(u) < 0.5 * square + d - d * v + d * math.log(v):
-            return boost * d * v
+
+
+@lean
+def _accepted(cursors, r, spare, surely, half, d, v):
+    """Return whether a gamma sample is kept whose squeeze the bits `spare` leave open."""
+    u = 0.125 * (spare + 1.0 - uniform(cursors, r))
+    return u < surely or math.log(u) < half + d - d * v + d * math.log(v)
 
 
 @inlined
