@@ -166,7 +166,7 @@ class Pooled(Cohort):
             due = (n > 0) & (2 * grid <= n)
             pairs = {*zip(where[due].tolist(), grid[due].tolist(), strict=True)}
             new = [pair for pair in pairs if (id(law), *pair) not in self._rounded]
-            at_once = max(1, _AT_ONCE // max([g for _, g in new], default=1))
+            at_once = max(1, _AT_ONCE // int(grid.max()))
             for i in range(0, len(new), at_once):
                 for pair, pmf in zip(new[i:], roundings(law, new[i : i + at_once]), strict=False):
                     self._rounded[id(law), *pair] = law, pmf  # held, so that no other law gets its id
