@@ -259,7 +259,9 @@ class Federated(Team):
             return False
 
         def advance(most: int) -> None:
-            rounds = min(most, int(self._quiet().min()), max(1, _BLOCK // self._arm.size))
+            books = self._books
+            quiet = np.where(books.each > 0, books.each * books.left - books.place - 1, LONGEST)  # until a phase ends
+            rounds = min(most, int(quiet.min()), max(1, _BLOCK // self._arm.size))
             if rounds == 0:
                 phases(env, self)
                 return
@@ -269,11 +271,6 @@ class Federated(Team):
 
         play(env, until, stops, look, advance)
         return True
-
-    def _quiet(self) -> Array:
-        """Return the number of rounds from now on in which no phase of a client ends, ``(R, M)``."""
-        books = self._books
-        return np.where(books.each > 0, books.each * books.left - books.place - 1, LONGEST)
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``uploads`` (R,), the number of all clients' posts, and ``total_regret`` (R,).

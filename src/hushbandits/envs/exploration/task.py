@@ -136,9 +136,8 @@ class ExplorationTask(Picture):
         return _sets(action, self.obs.active_agents, self.observations, at["active"], at["own_votes"], self.core.n_arms)
 
     def _from_one(self, action: Array) -> Array:
-        k = self.core.n_arms
-        arm = np.where(action < k, action, k)
-        return np.concatenate([arm[..., None], action[..., None] - k == np.arange(k)], -1)
+        k, choice = self.core.n_arms, action[..., None]
+        return np.concatenate([np.minimum(choice, k), choice - k == np.arange(k)], -1)
 
     def _part(self, name: str) -> Array:
         return self.observations[..., self.layout[name]]
