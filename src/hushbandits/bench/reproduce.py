@@ -74,7 +74,9 @@ def reproduce(
             mine = claiming(paper, out, quick)
             kept = archive and read_archive(archive, paper, [e for e, _ in mine], seed, quick)
             for experiment, folder in mine:
-                outcome = Played(kept, 0, [], False) if kept else _played(experiment, folder, seed, options)
+                if not kept:
+                    check_ours(folder)
+                outcome = Played(kept, 0, [], False) if kept else run(experiment, folder, seed=seed, options=options)
                 found.append(judging.submit(_judged, paper, experiment, outcome, None if kept else folder / PAGE))
                 if len(found) > 1:
                     yield found.popleft().result()
@@ -88,11 +90,6 @@ def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: R
     for experiment, folder in (found for paper in names for found in claiming(paper, out, quick)):
         tasks += [(experiment.name, batch) for batch in missing(Store(folder, [experiment], seed))]
     return estimate(tasks, options)
-
-
-def _played(experiment: Experiment, folder: Path, seed: int, options: RunOptions | None) -> Played:
-    check_ours(folder)
-    return run(experiment, folder, seed=seed, options=options)
 
 
 def _judged(paper: str, experiment: Experiment, outcome: Played, page: Path | None) -> Reproduction:

@@ -23,7 +23,7 @@ _SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
 _ROUGHLY = 0.02
 #: How much further a probe gets than the one before if that compiled code or filled caches.
 _FASTER = 1.5
-#: About how many cells are probed.
+#: Number of cells that are probed, besides the first of each experiment.
 _MOST = 200
 
 
@@ -134,13 +134,12 @@ def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: fl
         by.setdefault((name, batch.key), []).append(batch)
         missing[batch.key] += len(batch.runs)
     each, least = -(-len(by) // _MOST) or 1, _ROUGHLY if little else _SECONDS
-    cells, latest = Counter[str](), dict[str, Probe]()
+    latest: dict[str, Probe] = {}
     like: dict[tuple[str, str], Probe] = {}  # a cell's own probe, or that of a cell before it in its experiment
-    for (name, key), own in by.items():
-        if cells[name] % each == 0:
+    for i, ((name, key), own) in enumerate(by.items()):
+        if i % each == 0 or name not in latest:
             latest[name] = Probe(**vars(own[0]), memory=options.dry_run, seconds=least)
         like[name, key] = latest[name]
-        cells[name] += 1
     probes = {probe.key: probe for probe in like.values()}
     found: dict[str, dict[str, float]] = {}
     waiting, cost = [*probes.values()], 0.0
