@@ -2,8 +2,12 @@
 
 from types import SimpleNamespace
 
+import numpy as np
+
 import hushbandits as hb
 from hushbandits.bench.runner import cost
+from hushbandits.bench.runner.batch import Batch
+from hushbandits.bench.runner.options import RunOptions
 
 
 class Metered(type(hb.make_team("DP-MASE"))):
@@ -31,3 +35,21 @@ def test_a_short_probe_tells_the_cost_of_runs_whose_length_is_unknown(monkeypatc
     rounds = super(cost.Probe, probe).play()[0]["rounds"]
     assert 0.5 < expected["seconds"] / (Metered.spent - begin) < 2
     assert expected["length"] == rounds[0]
+
+
+def test_of_many_cells_a_part_is_probed_and_of_each_experiment_at_least_one(monkeypatch):
+    probed = []
+
+    def answers(probes, options, bar):
+        for probe in probes:
+            probed.append(probe.key)
+            told = {"seconds": 10.0 if probe.key == "long" else 1.0, "length": 1.0, "pid": 1.0, "spent": 1.0}
+            yield probe, ({name: np.array([value]) for name, value in told.items()}, {}, np.empty(0))
+
+    monkeypatch.setattr(cost, "answers", answers)
+    keys = [("wide", f"cell {i}") for i in range(901)] + [("narrow", "long")] * 3
+    tasks = [(name, Batch(key, key, "DPMASE-v0", "DP-MASE", (), {}, {}, None, "", 0, range(8))) for name, key in keys]
+    found = cost.estimate(tasks, RunOptions(progress=False))
+    assert len(probed) < 300
+    assert found.summed("narrow").seconds == 30.0
+    assert found.summed("wide").seconds == 901.0
