@@ -251,7 +251,7 @@ class Draws(Sequence[np.random.Generator]):
 def generator_at(cursor: Array, step: int | None = None) -> np.random.Generator:
     """Return a NumPy generator at the start of the cursor's step, or of the given `step`.
 
-    What it samples from its uniforms depends on NumPy's version: NumPy 2.5 changed some binomials of means above 30.
+    What it samples from its uniforms may depend on NumPy's version.
     """
     counter = np.array([0, cursor[STEP] if step is None else step, cursor[2], cursor[NAME]], np.uint64)
     return np.random.Generator(np.random.Philox(key=cursor[:2], counter=counter))
