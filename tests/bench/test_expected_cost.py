@@ -8,6 +8,7 @@ import hushbandits as hb
 from hushbandits.bench.runner import cost
 from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.options import RunOptions
+from hushbandits.bench.runner.progress import LENGTHS
 
 
 class Metered(type(hb.make_team("DP-MASE"))):
@@ -43,7 +44,7 @@ def test_of_many_cells_a_part_is_probed_and_of_each_experiment_at_least_one(monk
     def answers(probes, options, bar):
         for probe in probes:
             probed.append(probe.key)
-            told = {"seconds": 10.0 if probe.key == "long" else 1.0, "length": 1.0, "pid": 1.0, "spent": 1.0}
+            told = {"seconds": 10.0 if probe.key == "long" else 1.0, "length": 7.0, "pid": 1.0, "spent": 1.0}
             yield probe, ({name: np.array([value]) for name, value in told.items()}, {}, np.empty(0))
 
     monkeypatch.setattr(cost, "answers", answers)
@@ -53,3 +54,4 @@ def test_of_many_cells_a_part_is_probed_and_of_each_experiment_at_least_one(monk
     assert len(probed) < 300
     assert found.summed("narrow").seconds == 30.0
     assert found.summed("wide").seconds == 901.0
+    assert all(LENGTHS[key] == 7.0 for _, key in keys)  # bars move inside a batch of every cell

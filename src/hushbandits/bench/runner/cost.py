@@ -151,12 +151,11 @@ def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: fl
                 bar(advance=1)
                 if not isinstance(reply, Failed):
                     found[probe.key] = one = {name: float(value[0]) for name, value in reply[0].items()}
-                    LENGTHS[probe.key] = one["length"]
                     cost += one["seconds"] * missing[probe.key] / len(probe.runs)
     costs: list[Cost] = []
     for (name, key), own in by.items():
         one, runs = found.get(like[name, key].key, {}), sum(len(batch.runs) for batch in own)
-        SECONDS[key] = one.get("seconds", 0.0)
+        SECONDS[key], LENGTHS[key] = one.get("seconds", 0.0), one.get("length", math.inf)
         seconds = one.get("seconds", math.nan) * runs / len(like[name, key].runs)
         costs.append(Cost(name, own[0].label, runs, len(own), seconds, one.get("bytes", math.nan)))
     processes = {float(os.getpid()): time.process_time()} | {one["pid"]: one["spent"] for one in found.values()}

@@ -12,7 +12,7 @@ from hushbandits.bench.runner.batch import Batch, Watch
 
 #: Seconds between two notes of a process.
 _EVERY = 0.2
-#: Clock at the end of a run, by the key of its cell, as far as probes have found it.
+#: Expected clock at the end of a run, by the key of its cell.
 LENGTHS: dict[str, float] = {}
 #: Expected CPU seconds of a batch, by the key of its cell.
 SECONDS: dict[str, float] = {}
