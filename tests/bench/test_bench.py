@@ -23,16 +23,16 @@ from hushbandits.core.random.streams import spawn_seeds
 
 
 def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
-    experiment = small(runs=12)
-    assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second batch begins where the first ends
+    experiment = small(runs=30)
+    assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second begins where the first ends
     results = run(experiment, tmp_path, seed=5).results
     for cell in experiment.cells():
         protocol = hb.make_team(cell.agent.name, **cell.agent.params).requirements({})
         wrappers = [hb.make_wrapper(n, **p) for n, p in protocol.wrappers]
         params = {**cell.env.params, **protocol.env}
-        env = hb.make_batched(cell.env.name, runs=12, wrappers=wrappers, **params)
+        env = hb.make_batched(cell.env.name, runs=30, wrappers=wrappers, **params)
         regret = hb.rollout(
-            env, hb.make_team(cell.agent.name, **cell.agent.params), spawn_seeds(5, 12, 0, cell.seed_text)
+            env, hb.make_team(cell.agent.name, **cell.agent.params), spawn_seeds(5, 30, 0, cell.seed_text)
         )["regret"]
         assert np.array_equal(results.select(cell.line, at=cell.point).final("regret"), regret)
 

@@ -1,12 +1,13 @@
 """The expected cost of a batch, on a clock that the game moves."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 
 import hushbandits as hb
 from hushbandits.bench.runner import cost
-from hushbandits.bench.runner.batch import Batch
+from hushbandits.bench.runner.batch import Batch, divided
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.bench.runner.progress import LENGTHS
 
@@ -55,3 +56,18 @@ def test_of_many_cells_a_part_is_probed_and_of_each_experiment_at_least_one(monk
     assert found.summed("narrow").seconds == 30.0
     assert found.summed("wide").seconds == 901.0
     assert all(LENGTHS[key] == 7.0 for _, key in keys)  # bars move inside a batch of every cell
+
+
+def test_long_batches_are_cut_and_played_first():
+    one = Batch("short", "", "DPMASE-v0", "DP-MASE", (), {}, {}, None, "", 0, tuple(range(100)))
+    tasks = [one, replace(one, key="long"), replace(one, key="unknown"), replace(one, key="few", runs=(0, 1, 2))]
+    seconds = {one.key: 0.01, "long": 1.0, "few": 40.0}  # 1, 100 and 120 of all seconds
+    found = divided(tasks, seconds, processes=2)
+    for task in tasks:
+        mine = sorted(part.runs for part in found if part.key == task.key)
+        assert sum(mine, ()) == task.runs
+    lengths = {
+        key: [len(part.runs) for part in found if part.key == key] for key in ("long", "unknown", one.key, "few")
+    }
+    assert lengths == {"long": [34, 34, 32], "unknown": [25] * 4, one.key: [100], "few": [3]}
+    assert [part.key for part in found[:4]] == ["few", "long", "long", "long"]

@@ -67,7 +67,8 @@ def test_more_runs_are_what_one_call_would_have_made(tmp_path, shard):
     at_once = played(FEW, tmp_path / "once", shard=shard)
     played(replace(FEW, runs=3), tmp_path / "more", shard=shard)
     assert played(FEW, tmp_path / "more", shard=shard) == at_once
-    assert len(list((tmp_path / "more" / "rows").iterdir())) == (1 if shard is None else 2)
+    if shard is None:  # a shard's files are left as they are
+        assert len(list((tmp_path / "more" / "rows").iterdir())) == 1
 
 
 def test_a_longer_batch_goes_before_a_shorter_one_and_each_run_counts_once(tmp_path, whole):
@@ -197,11 +198,11 @@ def test_a_replay_plays_a_share_of_the_batches(tmp_path, whole, share, batches):
 
 
 def test_a_replay_names_what_cannot_be_played_and_damaged_files(tmp_path, capsys):
-    filled(tmp_path, small(agents=["no_module:Agent", "UCB1"], runs=25, sweep={}))  # a session without numpy's version
+    filled(tmp_path, small(agents=["no_module:Agent", "UCB1"], runs=40, sweep={}))  # a session without numpy's version
     assert main(["check", str(tmp_path), "--replay", "1/1", "--jobs", "1"]) == 1
     said = capsys.readouterr()
     assert sum("no_module" in line for line in said.err.splitlines()) == 1
-    assert "3 batches, 25 runs" in said.out
+    assert "2 batches, 40 runs" in said.out
     assert any("differ" in line and "numpy" in line for line in said.out.splitlines())
     for file in (files := list((tmp_path / "rows").iterdir())):
         file.write_bytes(b"")

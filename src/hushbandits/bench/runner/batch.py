@@ -3,8 +3,8 @@
 import copy
 import re
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -200,10 +200,8 @@ def attempted(play: Callable[[], Played]) -> Reply:
 
 # -- division into batches -------------------------------------------------------------------------------------------
 
-#: Runs of a batch: many enough to amortise a NumPy call, few enough to fit the caches.
-BATCH = 25
-#: Runs of a batch if an experiment has few cells, so that all cores have work.
-SMALL, FEW_CELLS = 10, 10
+#: Runs of a batch, which share the cost of NumPy calls, and of one whose length is unknown or that is in a shard.
+BATCH, LEAST = 50, 25
 
 #: Number of a shard, from 1, and number of shards.
 Shard = tuple[int, int]
@@ -228,38 +226,49 @@ def parse_shard(text: str) -> Shard:
     raise ValueError(f"shard={shown(text)} must read i/n with 1 ≤ i ≤ n ≤ 1,000,000, such as 2/5")
 
 
-def batches(experiments: Sequence[Experiment], shard: Shard = (1, 1)) -> list[tuple[Cell, range]]:
-    """Return the batches of `experiments` that belong to `shard`, each as a cell and its run numbers.
-
-    The runs of a cell are cut at multiples of one number.  If more runs are requested later, they extend the last batch
-    and add further ones.
+def batches(experiments: Sequence[Experiment], size: int = LEAST) -> list[tuple[Cell, range]]:
+    """Return batches of `size` runs, or fewer at the end of a cell, each as a cell and its run numbers.
 
     Examples
     --------
     >>> from hushbandits.bench.spec.experiment import Component
-    >>> one = Experiment(name="one", title="One", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")], runs=23)
-    >>> [runs for _, runs in batches([one])], [runs for _, runs in batches([one], (2, 2))]
-    ([range(0, 10), range(10, 20), range(20, 23)], [range(10, 20)])
+    >>> one = Experiment(name="one", title="One", env=Component("CoopNetwork-v0"), agents=[Component("UCB1")], runs=60)
+    >>> [runs for _, runs in batches([one])]
+    [range(0, 25), range(25, 50), range(50, 60)]
     """
-    asked: dict[str, tuple[Cell, int, int]] = {}
+    asked: dict[str, tuple[Cell, int]] = {}
     for experiment in experiments:
-        cells = experiment.cells()
-        size = BATCH if len(cells) >= FEW_CELLS else SMALL
-        for cell in cells:
-            known = asked.get(cell.key, (cell, 0, size))
-            asked[cell.key] = known[0], max(known[1], experiment.runs), min(known[2], size)
-    i, n = shard
-    every: list[tuple[Cell, range]] = []
-    for cell, runs, size in asked.values():
-        every += [(cell, range(first, min(first + size, runs))) for first in range(0, runs, size)]
-    return every[i - 1 :: n]
+        for cell in experiment.cells():
+            known, runs = asked.get(cell.key, (cell, 0))
+            asked[cell.key] = known, max(runs, experiment.runs)
+    every = ((cell, runs, first) for cell, runs in asked.values() for first in range(0, runs, size))
+    return [(cell, range(first, min(first + size, runs))) for cell, runs, first in every]
 
 
 def missing(store: Store, shard: Shard = (1, 1)) -> list[Batch]:
-    """Return the batches of `shard` with a missing run, in the order of the declaration."""
+    """Return the missing runs of `shard` as batches, in the order of the declaration."""
     done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
-    return [
-        Batch.of(cell, store.seed, runs)
-        for cell, runs in batches(store.experiments, shard)
-        if cell.key not in store.skipped and not done[cell.key].issuperset(runs)
-    ]
+    part = batches(store.experiments, BATCH if shard == (1, 1) else LEAST)[shard[0] - 1 :: shard[1]]
+    waiting = ((cell, [run for run in runs if run not in done[cell.key]]) for cell, runs in part)
+    some = ((cell, range(runs[0], runs[-1] + 1)) for cell, runs in waiting if runs and cell.key not in store.skipped)
+    return [Batch.of(cell, store.seed, runs) for cell, runs in some]
+
+
+def divided(tasks: Sequence[Batch], seconds: Mapping[str, float], processes: int) -> list[Batch]:
+    """Cut long batches, so that all processes have work up to the end, and sort them, the longest first.
+
+    Parameters
+    ----------
+    tasks : sequence of Batch
+    seconds : mapping
+        Expected CPU seconds of a run, by the key of its cell; without any, batches are cut into `LEAST` runs.
+    processes : int
+        Number of processes that play.
+    """
+    longest = max(1.0, sum(seconds.get(task.key, 0.0) * len(task.runs) for task in tasks) / (3 * processes))
+    found: list[Batch] = []
+    for task in tasks:
+        most = max(LEAST // 2, int(longest / max(seconds.get(task.key, longest / LEAST), 1e-9)))
+        size = -(-len(task.runs) // -(-len(task.runs) // most))  # equal parts
+        found += [replace(task, runs=task.runs[i : i + size]) for i in range(0, len(task.runs), size)]
+    return sorted(found, key=lambda task: -seconds.get(task.key, 0.0) * len(task.runs))

@@ -155,8 +155,8 @@ def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: fl
     costs: list[Cost] = []
     for (name, key), own in by.items():
         one, runs = found.get(like[name, key].key, {}), sum(len(batch.runs) for batch in own)
-        SECONDS[key], LENGTHS[key] = one.get("seconds", 0.0), one.get("length", math.inf)
-        seconds = one.get("seconds", math.nan) * runs / len(like[name, key].runs)
-        costs.append(Cost(name, own[0].label, runs, len(own), seconds, one.get("bytes", math.nan)))
+        a_run = one.get("seconds", math.nan) / len(like[name, key].runs)
+        SECONDS[key], LENGTHS[key] = 0.0 if math.isnan(a_run) else a_run, one.get("length", math.inf)
+        costs.append(Cost(name, own[0].label, runs, len(own), a_run * runs, one.get("bytes", math.nan)))
     processes = {float(os.getpid()): time.process_time()} | {one["pid"]: one["spent"] for one in found.values()}
     return Estimate(costs, sum(processes.values()))

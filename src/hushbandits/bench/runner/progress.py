@@ -14,7 +14,7 @@ from hushbandits.bench.runner.batch import Batch, Watch
 _EVERY = 0.2
 #: Expected clock at the end of a run, by the key of its cell.
 LENGTHS: dict[str, float] = {}
-#: Expected CPU seconds of a batch, by the key of its cell.
+#: Expected CPU seconds of a run, by the key of its cell.
 SECONDS: dict[str, float] = {}
 
 

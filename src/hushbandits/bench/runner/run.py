@@ -11,7 +11,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from hushbandits.bench.runner.batch import Batch, Failed, Reply, missing, parse_shard
+from hushbandits.bench.runner.batch import Batch, Failed, Reply, divided, missing, parse_shard
 from hushbandits.bench.runner.check import Instances, afford, check, check_claims
 from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.errors import StoreError
@@ -99,7 +99,7 @@ def play(
         _note(store, own, instances, shard, options)
         with kept():
             options = _estimate(store, tasks, options, here=not own)  # user code may kill its process
-            tasks.sort(key=lambda task: -SECONDS.get(task.key, 0.0))  # short ones last: no process waits for long
+            tasks = divided(tasks, SECONDS, workers(options.jobs))
             with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
                 failures = _written(store, answers(tasks, options, bar), instances, bar)
     store.reread()
