@@ -99,7 +99,8 @@ def play(
         _note(store, own, instances, shard, options)
         with kept():
             options = _estimate(store, tasks, options, here=not own)  # user code may kill its process
-            tasks = divided(tasks, SECONDS, workers(options.jobs))
+            processes = workers(options.jobs) if options.address is None else 1000  # a cluster's number is unknown
+            tasks = divided(tasks, SECONDS, processes)
             with progress_bar(sum(len(t.runs) for t in tasks), shown=options.progress) as bar:
                 failures = _written(store, answers(tasks, options, bar), instances, bar)
     store.reread()
