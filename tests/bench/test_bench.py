@@ -15,7 +15,7 @@ import hushbandits as hb
 from hushbandits.bench.report.page import write
 from hushbandits.bench.report.tables import summaries
 from hushbandits.bench.run import run
-from hushbandits.bench.runner.batch import batches
+from hushbandits.bench.runner.batch import BATCH, batches
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Component, Figure
@@ -23,16 +23,16 @@ from hushbandits.core.random.streams import spawn_seeds
 
 
 def test_a_row_is_what_a_play_gives_with_its_seeds(tmp_path):
-    experiment = small(runs=30)
-    assert len(batches([experiment])) == 2 * len(experiment.cells())  # the second begins where the first ends
+    experiment = small(runs=60)
+    assert len(batches([experiment], BATCH)) == 2 * len(experiment.cells())  # the second begins where the first ends
     results = run(experiment, tmp_path, seed=5).results
     for cell in experiment.cells():
         protocol = hb.make_team(cell.agent.name, **cell.agent.params).requirements({})
         wrappers = [hb.make_wrapper(n, **p) for n, p in protocol.wrappers]
         params = {**cell.env.params, **protocol.env}
-        env = hb.make_batched(cell.env.name, runs=30, wrappers=wrappers, **params)
+        env = hb.make_batched(cell.env.name, runs=60, wrappers=wrappers, **params)
         regret = hb.rollout(
-            env, hb.make_team(cell.agent.name, **cell.agent.params), spawn_seeds(5, 30, 0, cell.seed_text)
+            env, hb.make_team(cell.agent.name, **cell.agent.params), spawn_seeds(5, 60, 0, cell.seed_text)
         )["regret"]
         assert np.array_equal(results.select(cell.line, at=cell.point).final("regret"), regret)
 

@@ -61,13 +61,11 @@ def test_of_many_cells_a_part_is_probed_and_of_each_experiment_at_least_one(monk
 def test_long_batches_are_cut_and_played_first():
     one = Batch("short", "", "DPMASE-v0", "DP-MASE", (), {}, {}, None, "", 0, tuple(range(100)))
     tasks = [one, replace(one, key="long"), replace(one, key="unknown"), replace(one, key="few", runs=(0, 1, 2))]
-    seconds = {one.key: 0.01, "long": 1.0, "few": 40.0}  # 1, 100 and 120 of all seconds
-    found = divided(tasks, seconds, processes=2)
+    seconds = {one.key: 0.01, "long": 1.5, "few": 40.0}  # 1, 150, 120 and 100 of all seconds
+    found = divided(tasks, seconds, processes=4)
     for task in tasks:
         mine = sorted(part.runs for part in found if part.key == task.key)
         assert sum(mine, ()) == task.runs
-    lengths = {
-        key: [len(part.runs) for part in found if part.key == key] for key in ("long", "unknown", one.key, "few")
-    }
-    assert lengths == {"long": [34, 34, 32], "unknown": [25] * 4, one.key: [100], "few": [3]}
-    assert [part.key for part in found[:4]] == ["few", "long", "long", "long"]
+    lengths = {task.key: [len(part.runs) for part in found if part.key == task.key] for task in tasks}
+    assert lengths == {one.key: [100], "long": [20] * 5, "unknown": [25] * 4, "few": [3]}
+    assert [part.key for part in found] == ["few", *["long"] * 5, *["unknown"] * 4, one.key]

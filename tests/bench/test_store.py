@@ -78,6 +78,7 @@ def test_a_longer_batch_goes_before_a_shorter_one_and_each_run_counts_once(tmp_p
         shutil.copy(path, tmp_path / "both" / "rows")
     assert table(hb.load_results(tmp_path / "both")) == whole[1]
     assert played(FEW, tmp_path / "both") == whole[1]
+    assert run(FEW, tmp_path / "short").played == len(FEW.cells())  # the fourth run of each
 
 
 def test_shards_copied_together_are_the_whole(tmp_path, whole):

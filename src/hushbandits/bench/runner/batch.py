@@ -1,6 +1,7 @@
 """Batches of runs, the unit of work: how runs are divided into them, those with missing runs, and how one is played."""
 
 import copy
+import math
 import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -200,8 +201,8 @@ def attempted(play: Callable[[], Played]) -> Reply:
 
 # -- division into batches -------------------------------------------------------------------------------------------
 
-#: Runs of a batch, which share the cost of NumPy calls, and of one whose length is unknown or that is in a shard.
-BATCH, LEAST = 50, 25
+#: Runs of a batch, which share the cost of its NumPy calls; of a batch of a shard; at least, of a part of a batch.
+BATCH, SMALL, _LEAST = 50, 25, 12
 
 #: Number of a shard, from 1, and number of shards.
 Shard = tuple[int, int]
@@ -226,7 +227,7 @@ def parse_shard(text: str) -> Shard:
     raise ValueError(f"shard={shown(text)} must read i/n with 1 ≤ i ≤ n ≤ 1,000,000, such as 2/5")
 
 
-def batches(experiments: Sequence[Experiment], size: int = LEAST) -> list[tuple[Cell, range]]:
+def batches(experiments: Sequence[Experiment], size: int = SMALL) -> list[tuple[Cell, range]]:
     """Return batches of `size` runs, or fewer at the end of a cell, each as a cell and its run numbers.
 
     Examples
@@ -246,9 +247,9 @@ def batches(experiments: Sequence[Experiment], size: int = LEAST) -> list[tuple[
 
 
 def missing(store: Store, shard: Shard = (1, 1)) -> list[Batch]:
-    """Return the missing runs of `shard` as batches, in the order of the declaration."""
+    """Return the batches of `shard`, each from its first to its last missing run, in the order of the declaration."""
     done = {key: set(store.rows.numbers(key).tolist()) for key in store.cells}
-    part = batches(store.experiments, BATCH if shard == (1, 1) else LEAST)[shard[0] - 1 :: shard[1]]
+    part = batches(store.experiments, BATCH if shard == (1, 1) else SMALL)[shard[0] - 1 :: shard[1]]
     waiting = ((cell, [run for run in runs if run not in done[cell.key]]) for cell, runs in part)
     some = ((cell, range(runs[0], runs[-1] + 1)) for cell, runs in waiting if runs and cell.key not in store.skipped)
     return [Batch.of(cell, store.seed, runs) for cell, runs in some]
@@ -261,14 +262,18 @@ def divided(tasks: Sequence[Batch], seconds: Mapping[str, float], processes: int
     ----------
     tasks : sequence of Batch
     seconds : mapping
-        Expected CPU seconds of a run, by the key of its cell; without any, batches are cut into `LEAST` runs.
+        Expected CPU seconds of a run, by the key of its cell; 1 if unknown.
     processes : int
         Number of processes that play.
     """
-    longest = max(1.0, sum(seconds.get(task.key, 0.0) * len(task.runs) for task in tasks) / (3 * processes))
+
+    def cost(task: Batch) -> float:
+        return seconds.get(task.key, 1.0) * len(task.runs)
+
+    longest = max(1.0, sum(map(cost, tasks)) / (3 * processes))
     found: list[Batch] = []
     for task in tasks:
-        most = max(LEAST // 2, int(longest / max(seconds.get(task.key, longest / LEAST), 1e-9)))
-        size = -(-len(task.runs) // -(-len(task.runs) // most))  # equal parts
+        parts = max(1, min(math.ceil(cost(task) / longest), len(task.runs) // _LEAST))
+        size = -(-len(task.runs) // parts)
         found += [replace(task, runs=task.runs[i : i + size]) for i in range(0, len(task.runs), size)]
-    return sorted(found, key=lambda task: -seconds.get(task.key, 0.0) * len(task.runs))
+    return sorted(found, key=cost, reverse=True)
