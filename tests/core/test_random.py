@@ -7,11 +7,11 @@ import pytest
 from chance import LEVEL, chi_square
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 from twin_streams import Steps, generator
 
 from hushbandits.core import Streams, jit, spawn_seeds
-from hushbandits.core.random import names, streams
+from hushbandits.core.random import gauss, names, streams
 from hushbandits.core.random.philox import fill, philox
 from hushbandits.core.random.samplers import binomial, gamma, negative_binomial, normal, poisson
 from hushbandits.core.random.streams import Draws
@@ -181,3 +181,15 @@ def test_compiled_normals_and_gammas_have_their_laws(sampler, shape):
     levels = np.concatenate([[1e-4], np.linspace(0, 1, 199)[1:-1], [1 - 1e-4]])
     seen = np.bincount(np.searchsorted(law.ppf(levels), drawn), minlength=len(levels) + 1)
     assert stats.chisquare(seen, DRAWS * np.diff([0.0, *levels, 1.0])).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 1024, 1025, 200_000])
+def test_normal_quantiles_have_the_bits_of_scipys(size):
+    """Everywhere, and with as many values in the tails and where one approximation follows another."""
+    chance = np.random.default_rng(size)
+    edges = np.exp([[-2.0], [-32.0]]) * (1 + 2.0**-52 * chance.integers(-9, 10, size))
+    for u in (chance.random(size), np.exp(-40 * chance.random(size)), *edges, 0.0 * edges[0]):
+        for p in (u, 1 - 2.0**-53 - u):
+            expected = special.ndtri(np.maximum(p, 2.0**-54))
+            assert np.array_equal(gauss.normal(p), expected)
+            assert np.array_equal(gauss.normal(p[None, ::2].T), expected[None, ::2].T)

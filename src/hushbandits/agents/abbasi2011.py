@@ -9,8 +9,8 @@ import numpy as np
 from hushbandits.agents.linear_team import LinearTeam, never
 from hushbandits.core import Array, Streams, World, real
 from hushbandits.core.messages import Observation
+from hushbandits.core.random.gauss import normal
 from hushbandits.core.random.names import DRAWS
-from hushbandits.core.random.rewards import normal
 
 
 class LinUCB(LinearTeam):

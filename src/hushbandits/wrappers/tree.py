@@ -14,7 +14,7 @@ import numpy as np
 
 from hushbandits.core import Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import IDEALISED, SIMULATED, Adjacency, Guarantee, Run
-from hushbandits.core.random.rewards import normal
+from hushbandits.core.random.gauss import normal
 from hushbandits.core.utils import Array, choice, divisor, integer, real
 from hushbandits.privacy.tree import SCALES, frobenius, gaussian_costs, gaussian_together, sensitivity, unpacked
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields, is_dataclass
 import numpy as np
 import scipy
 
+from hushbandits.core.random.gauss import TINY, normal
 from hushbandits.core.random.stable import stable_quantile
 from hushbandits.core.utils import LARGEST_NUMBER, Array, real
 
-_TINY = 2.0**-54  # keeps the quantile of u = 0 finite
 WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
 
 
@@ -174,7 +174,7 @@ class TruncatedGaussian(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """Return μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped to [0, 1], with a = −μ/σ and b = (1 − μ)/σ."""
         low, high = scipy.special.ndtr(-location / self.sigma), scipy.special.ndtr((1 - location) / self.sigma)
-        inside: Array = scipy.special.ndtri(low + np.maximum(u, _TINY) * (high - low))
+        inside: Array = scipy.special.ndtri(low + np.maximum(u, TINY) * (high - low))
         return np.clip(location + self.sigma * inside, 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
@@ -271,12 +271,6 @@ class Stable(Unbounded):
     def quantile(self, u: Array, location: Array) -> Array:
         """Return μ + s q(u), where q is the standard quantile function."""
         return location + self.scale * stable_quantile(u, self.alpha)
-
-
-def normal(u: Array) -> Array:
-    """Return standard normal samples, given uniform samples `u`."""
-    quantile: Array = scipy.special.ndtri(np.maximum(u, _TINY))
-    return quantile
 
 
 def _phi(x: Array) -> Array:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from hushbandits.core import Array, Streams, count, jit, lean, reals, shown
+from hushbandits.core.random.gauss import normal
 from hushbandits.core.random.names import POOL, THETA
-from hushbandits.core.random.rewards import normal
 
 
 class ContextLaw(ABC):
