@@ -143,6 +143,17 @@ def _pick(arm, locations, gaps, location, gap):  # type: ignore[no-untyped-def]
             location[r, a], gap[r, a] = locations[r, arm[r, a]], gaps[r, arm[r, a]]
 
 
+@lean
+def pick_rounds(arm, locations, gaps, location, gap):  # type: ignore[no-untyped-def]
+    """Write location and gap of the pulled arms ``(n, R, A)`` of n rounds, given locations ``(R, 1 or A, K)``."""
+    own = locations.shape[1] > 1
+    for i in range(arm.shape[0]):
+        for r in range(arm.shape[1]):
+            for a in range(arm.shape[2]):
+                k = arm[i, r, a]
+                location[i, r, a], gap[i, r, a] = locations[r, a if own else 0, k], gaps[r, k]
+
+
 def moving_locations(start: Array, t: Array, drift: float, period: float) -> Array:
     """Return the locations at time t, ``(…, K)``, of arms whose locations at time 0 are `start`.
 
@@ -346,10 +357,11 @@ class Arms:
         t : int, or (R,) or (R, A) int array
         """
         if not self.moving:
-            if arm.ndim > 2:
-                return self.locations[self._runs, arm], self._still.gap[self._runs, arm]
             location, gap = np.empty(arm.shape), np.empty(arm.shape)
-            _pick(arm, self.locations, self._still.gap, location, gap)
+            if arm.ndim == 2:
+                _pick(arm, self.locations, self._still.gap, location, gap)
+            else:
+                pick_rounds(arm, self.locations[:, None], self._still.gap, location, gap)
             return location, gap
         location, _, gap = self.look(t)
         if np.ndim(t) < 2:

@@ -7,8 +7,10 @@ import networkx as nx
 import numpy as np
 
 from hushbandits.core import Arms, Array, Law, Standing, Streams, UniformMeans, choice, draw_locations, set_rows
+from hushbandits.core.random.arms import pick_rounds
+from hushbandits.core.random.gauss import normal
 from hushbandits.core.random.names import CLIENTS
-from hushbandits.core.random.rewards import WIDEST, normal
+from hushbandits.core.random.rewards import WIDEST
 from hushbandits.core.utils import real, reals, shown
 from hushbandits.envs.network.env import CoopNetwork
 
@@ -68,7 +70,6 @@ class ClientArms(Arms):
         self.margin = real("margin", margin, 0, closed="low")
         self.spread = real("spread", spread, 0, WIDEST, closed="low")
         self._shape = agents, self.n_arms
-        self._seats = np.arange(agents)
         if type(self.law).mean is not Law.mean:
             raise ValueError(f"rewards={shown(rewards)} must be a law with its mean as location: agents' means differ")
         low, high = self.law.locations
@@ -120,7 +121,10 @@ class ClientArms(Arms):
 
     def pick(self, arm: Array, t: Array | int) -> tuple[Array, Array]:
         """Return each agent's own mean of its pulled arm, and this arm's gap in the global model, both ``(R, M)``."""
-        return self.own[self._runs, self._seats, arm], super().pick(arm, t)[1]
+        location, gap = np.empty(arm.shape), np.empty(arm.shape)
+        rounds = (x.reshape(-1, *arm.shape[-2:]) for x in (arm, location, gap))
+        pick_rounds(next(rounds), self.own, self._still.gap, *rounds)
+        return location, gap
 
 
 class FederatedNetwork(CoopNetwork):
