@@ -129,22 +129,36 @@ def medians(due: Array, table: Array, own: Array, size: int, estimate: Array, kn
                 like = m
 
 
+@jit
 def best_left(values: Array, books: Books) -> Array:
-    """Return the largest of `values` over the remaining arms, ``(R, M, 1)``."""
-    ordered = np.take_along_axis(values, books.order, 2)
-    left = np.arange(values.shape[2]) < books.left[..., None]
-    return np.where(left, ordered, -np.inf).max(2, keepdims=True)
+    """Return the largest of `values` ``(R, M, K)`` over each client's remaining arms, ``(R, M, 1)``."""
+    best = np.full((*values.shape[:2], 1), -np.inf)
+    for r in range(values.shape[0]):
+        for m in range(values.shape[1]):
+            for at in range(books.left[r, m]):
+                best[r, m, 0] = max(best[r, m, 0], values[r, m, books.order[r, m, at]])
+    return best
 
 
+@jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
     """Drop the arms outside `kept` for each client in `due`, and begin the next phase with `each` pulls per arm."""
-    dropped = ~np.take_along_axis(kept, books.order, 2) | (np.arange(kept.shape[2]) >= books.left[..., None])
-    order = np.take_along_axis(books.order, dropped.argsort(2, kind="stable"), 2)
-    size = (~dropped).sum(2)
-    books.order[due], books.left[due], books.place[due] = order[due], size[due], 0
-    books.phase[due] += 1
-    books.each[due] = np.where(over | (size == 1), 0, each)[due]
-    books.pulls[due] += books.each[due]
+    for r in range(due.shape[0]):
+        for m in range(due.shape[1]):
+            if not due[r, m]:
+                continue
+            order, size = books.order[r, m], 0
+            for at in range(books.left[r, m]):
+                k = order[at]
+                if kept[r, m, k]:  # put it behind those kept before
+                    for i in range(at, size, -1):
+                        order[i] = order[i - 1]
+                    order[size] = k
+                    size += 1
+            books.left[r, m], books.place[r, m] = size, 0
+            books.phase[r, m] += 1
+            books.each[r, m] = 0 if over[r, m] or size == 1 else each[r, m]
+            books.pulls[r, m] += books.each[r, m]
 
 
 class Federated(Team):
@@ -229,7 +243,8 @@ class Federated(Team):
         books, due = self._books, self._due
         _learn(books, self._arm, reward, due)
         if due.any():
-            self._mean[due], self._count[due] = books.s[due] / books.n[due], books.n[due]
+            np.divide(books.s, books.n, out=self._mean, where=due[..., None])
+            np.copyto(self._count, books.n, where=due[..., None])
             self._uploads += due.sum(1)
         return {"mean": self._mean, "count": self._count, "sent": due}
 
