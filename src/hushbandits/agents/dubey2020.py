@@ -157,16 +157,16 @@ def _byzantine(of: SampleRules) -> Rules:
         depth, _, agents = mail.sent.shape
         g, arms, rewards, after = r % mail.sender.shape[0], own.arms, own.rewards, posted % depth + 1
         for m in range(agents):
-            arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], 1
+            arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], np.uint64(1)
             for s in range(mail.degree[g, m]):
-                late, w = mail.delay[g, m, s], mail.sender[g, m, s]
+                late, w = mail.delay[g, m, s], np.uint64(mail.sender[g, m, s])  # unsigned: Numba then checks no sign
                 if late > posted:  # slots come nearest first: messages of all further ones have not arrived yet
                     break
-                i = after - late if late <= after else after - late + depth
+                i = np.uint64(after - late if late <= after else after - late + depth)
                 if mail.sent[i, r, w]:
                     arms[count], rewards[count] = arm[i, r, w], reward[i, r, w]
-                    count += 1
-            take(own.samples, r, m, arms, rewards, count)
+                    count += np.uint64(1)
+            take(own.samples, r, m, arms, rewards, np.int64(count))
 
     return Rules(act, learn, hear)
 

@@ -38,38 +38,23 @@ class Books(NamedTuple):
 
 @jit
 def _choose(books: Books, arms: Array) -> None:
-    for r in range(arms.shape[0]):
-        for m in range(arms.shape[1]):
-            place, each = books.place[r, m], books.each[r, m]
-            # after the phases, the remaining arms in turn
-            at = place // each if each else place % books.left[r, m]
-            arms[r, m] = books.order[r, m, at]
+    """Write the arms of the next rounds, in which no phase ends, to `arms` ``(rounds, R, M)``."""
+    for i, r, m in np.ndindex(arms.shape):
+        place, each = books.place[r, m] + i, books.each[r, m]
+        # after the phases, the remaining arms in turn
+        at = place // each if each else place % books.left[r, m]
+        arms[i, r, m] = books.order[r, m, at]
 
 
 @jit
 def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
-    for r in range(arms.shape[0]):
-        for m in range(arms.shape[1]):
-            k = arms[r, m]
-            books.n[r, m, k] += 1.0
-            books.s[r, m, k] += rewards[r, m]
-            books.place[r, m] += 1
-            due[r, m] = books.each[r, m] > 0 and books.place[r, m] == books.each[r, m] * books.left[r, m]
-
-
-@jit
-def _choose_ahead(books: Books, arms: Array) -> None:
-    """Write the arms of the next rounds, in which no phase ends, to `arms` ``(rounds, R, M)``."""
-    for i in range(arms.shape[0]):
-        _choose(books, arms[i])
-        books.place[:] += 1
-    books.place[:] -= arms.shape[0]
-
-
-@jit
-def _learn_ahead(books: Books, arms: Array, rewards: Array, due: Array) -> None:
-    for i in range(arms.shape[0]):
-        _learn(books, arms[i], rewards[i], due)
+    """Add the rewards of these rounds ``(rounds, R, M)``, and mark the clients whose phase has ended in `due`."""
+    for i, r, m in np.ndindex(arms.shape):
+        k = arms[i, r, m]
+        books.n[r, m, k] += 1.0
+        books.s[r, m, k] += rewards[i, r, m]
+        books.place[r, m] += 1
+        due[r, m] = books.each[r, m] > 0 and books.place[r, m] == books.each[r, m] * books.left[r, m]
 
 
 @jit
@@ -133,32 +118,30 @@ def medians(due: Array, table: Array, own: Array, size: int, estimate: Array, kn
 def best_left(values: Array, books: Books) -> Array:
     """Return the largest of `values` ``(R, M, K)`` over each client's remaining arms, ``(R, M, 1)``."""
     best = np.full((*values.shape[:2], 1), -np.inf)
-    for r in range(values.shape[0]):
-        for m in range(values.shape[1]):
-            for at in range(books.left[r, m]):
-                best[r, m, 0] = max(best[r, m, 0], values[r, m, books.order[r, m, at]])
+    for r, m in np.ndindex(best.shape[:2]):
+        for at in range(books.left[r, m]):
+            best[r, m, 0] = max(best[r, m, 0], values[r, m, books.order[r, m, at]])
     return best
 
 
 @jit
 def _proceed(due: Array, kept: Array, over: Array, books: Books, each: Array) -> None:
     """Drop the arms outside `kept` for each client in `due`, and begin the next phase with `each` pulls per arm."""
-    for r in range(due.shape[0]):
-        for m in range(due.shape[1]):
-            if not due[r, m]:
-                continue
-            order, size = books.order[r, m], 0
-            for at in range(books.left[r, m]):
-                k = order[at]
-                if kept[r, m, k]:  # put it behind those kept before
-                    for i in range(at, size, -1):
-                        order[i] = order[i - 1]
-                    order[size] = k
-                    size += 1
-            books.left[r, m], books.place[r, m] = size, 0
-            books.phase[r, m] += 1
-            books.each[r, m] = 0 if over[r, m] or size == 1 else each[r, m]
-            books.pulls[r, m] += books.each[r, m]
+    for r, m in np.ndindex(due.shape):
+        if not due[r, m]:
+            continue
+        order, size = books.order[r, m], 0
+        for at in range(books.left[r, m]):
+            k = order[at]
+            if kept[r, m, k]:  # put it behind those kept before
+                for i in range(at, size, -1):
+                    order[i] = order[i - 1]
+                order[size] = k
+                size += 1
+        books.left[r, m], books.place[r, m] = size, 0
+        books.phase[r, m] += 1
+        books.each[r, m] = 0 if over[r, m] or size == 1 else each[r, m]
+        books.pulls[r, m] += books.each[r, m]
 
 
 class Federated(Team):
@@ -236,12 +219,12 @@ class Federated(Team):
         self._uploads = np.zeros(shape[0], np.int64)
 
     def act(self, obs: Observation) -> Array:
-        _choose(self._books, self._arm)
+        _choose(self._books, self._arm[None])
         return self._arm
 
     def compose(self, reward: Array) -> Message:
         books, due = self._books, self._due
-        _learn(books, self._arm, reward, due)
+        _learn(books, self._arm[None], reward[None], due)
         if due.any():
             np.divide(books.s, books.n, out=self._mean, where=due[..., None])
             np.copyto(self._count, books.n, where=due[..., None])
@@ -281,8 +264,8 @@ class Federated(Team):
                 phases(env, self)
                 return
             arms = np.empty((rounds, *self._arm.shape), np.int64)
-            _choose_ahead(self._books, arms)
-            _learn_ahead(self._books, arms, env.pull_ahead(arms), self._due)
+            _choose(self._books, arms)
+            _learn(self._books, arms, env.pull_ahead(arms), self._due)
 
         play(env, until, stops, look, advance)
         return True

@@ -92,8 +92,9 @@ class _Summed(NamedTuple):
 @lean
 def _add(own, r, m, arm, reward, count):
     for s in range(count):
-        own.n[r, m, arm[s]] += 1
-        at = own.sum[r, m, arm[s]]
+        k = np.uint64(arm[s])  # unsigned: Numba then checks no sign
+        own.n[r, m, k] += 1
+        at = own.sum[r, m, k]
         at[0], at[1] = add(at[0], at[1], reward[s])
 
 
@@ -175,11 +176,11 @@ class Tails(Samples):
         self.keep: Array = np.array(ends, np.int64)[of].reshape(shape[:2])
         self._lists = lists = _Lists(2 * math.prod(shape))  # Y and X of an arm, side by side
         head = np.zeros((*shape, 8))
-        head[..., 2:4] = math.inf, -math.inf
+        head[..., 1:3] = math.inf, -math.inf
         memo = np.zeros((*shape, 10))
         memo[..., 3:5] = -math.inf, math.inf
         self.state = Ends(
-            head, lists.start, lists.size, lists.data, memo, np.zeros((2, shape[2], 1)),
+            np.zeros(shape, np.int64), head, lists.start, lists.size, lists.data, memo, np.zeros((2, shape[2], 1)),
             np.zeros(shape[2], np.int64), self.keep, isinstance(estimator, LugosiMendelson),
             estimator.parameters[0],
         )  # fmt: skip

@@ -14,8 +14,9 @@ class Ends(NamedTuple):
     Y holds all of N values up to 2B, then the B lowest and the B highest; X what lies beyond the inner ends of those.
     """
 
-    #: (R, M, K, 8), a cache line an arm: samples; the odd one; the inner ends of Y's tails, (∞, −∞) until they are
-    #: full; the sum of all X in double-double; whether the tails have changed since the last estimate.
+    n: Array  # (R, M, K) samples
+    #: (R, M, K, 8), a cache line an arm: the odd sample; the inner ends of Y's tails, (∞, −∞) until they are full; the
+    #: sum of all X in double-double; whether the tails have changed since the last estimate.
     head: Array
     start: Array  # (2RMK,) of the sorted lists Y (at 2i) and X (at 2i + 1) in `data`
     size: Array
@@ -64,18 +65,18 @@ def _cut(data, start, size, low, high):
     return size - (high - low)
 
 
-_N, _ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(7)
+_ODD, _LOW, _HIGH, _SUM, _REST, _CHANGED = range(6)
 _CUT, _MEAN, _BOTTOM, _TOP, _BELOW, _ABOVE, _OUT, _MORE, _FIRST = range(1, 10)  # of `memo`, whose first is n
 
 
 @lean
 def take(own, r, m, arm, reward, count):
     """Add agent m's first `count` values to the halves X and Y in turn, and update the sum of X and the tails."""
-    head, new, fresh, keep = own.head[r, m], own.new, own.fresh, own.keep[r, m]
+    n, head, new, fresh, keep = own.n[r, m], own.head[r, m], own.new, own.fresh, own.keep[r, m]
     for s in range(count):
-        k, y = arm[s], reward[s]
-        head[k, _N] += 1.0
-        if int(head[k, _N]) & 1:  # several times as fast as a remainder of floats
+        k, y = np.uint64(arm[s]), reward[s]  # unsigned: Numba then checks no sign
+        n[k] += 1
+        if n[k] & 1:
             head[k, _ODD] = y
             continue
         x, low, high = head[k, _ODD], head[k, _LOW], head[k, _HIGH]
@@ -169,7 +170,7 @@ def trim(own, r, log_inverse_delta, out, counts):
     _, agents, arms, _ = own.head.shape
     for m in range(agents):
         for k in range(arms):
-            n = int(own.head[r, m, k, _N])
+            n = own.n[r, m, k]
             counts[r, m, k] = n
             if n == 0:
                 continue
