@@ -5,6 +5,8 @@ A learner's draws thus depend neither on the batch nor on the draws of other lea
 
 import math
 
+import numpy as np
+
 from hushbandits.core import lean
 from hushbandits.core.random.philox import uniform
 from hushbandits.core.random.samplers import gamma, normal
@@ -30,6 +32,7 @@ def beta(cursors, r, a, b):
 
 _FAR = 3.0  # an arm is far where its bound on passing the best is at most e⁻³
 _NEVER = 40.0  # e⁻⁴⁰ is below what a uniform resolves
+_POWERS = np.exp(-0.25 * np.arange(4 * _NEVER)) * (1.0 + 1e-12)  # the last of at least e^(−q), at 4q rounded down
 
 
 @lean
@@ -65,6 +68,17 @@ def _beyond(cursors, r, a, b, x, chance):
 
 
 @lean
+def _any_passes(wins, losses, prior, lead, x):
+    """Return the sum of e^(−q) over the arms that are far from x, but not too far."""
+    total = 0.0
+    for k in range(len(wins)):
+        q = _exponent(wins[k] + prior, losses[k] + prior, x)
+        if k != lead and _FAR <= q < _NEVER:
+            total += math.exp(-q)
+    return total
+
+
+@lean
 def largest_beta(cursors, r, wins, losses, prior):
     """Return the index of the largest of K draws from ``Beta(wins_k + prior, losses_k + prior)``.
 
@@ -77,7 +91,7 @@ def largest_beta(cursors, r, wins, losses, prior):
         if m > mean:
             lead, mean = k, m
     best, start = lead, beta(cursors, r, wins[lead] + prior, losses[lead] + prior)
-    top, any_passes = start, 0.0
+    top, most = start, 0.0
     for k in range(len(wins)):
         if k == lead:
             continue
@@ -88,9 +102,9 @@ def largest_beta(cursors, r, wins, losses, prior):
             if x > top:
                 best, top = k, x
         elif q < _NEVER:
-            any_passes += math.exp(-q)
-    u = uniform(cursors, r) if any_passes > 0.0 else 1.0
-    if u >= any_passes:
+            most += _POWERS[np.uint64(4.0 * q)]
+    u = uniform(cursors, r) if most > 0.0 else 1.0
+    if u >= most or u >= _any_passes(wins, losses, prior, lead, start):
         return best
     none_before = 1.0  # the probability that no earlier far arm is considered
     for k in range(len(wins)):
