@@ -84,6 +84,11 @@ def inlined(function: Callable[..., object]) -> "Rule":
     return Rule(function, inline=True, lean=True)
 
 
+def within(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `rule` in the form that is compiled inline into its callers; what is no rule of ours stays as it is."""
+    return Rule(rule.py_func, inline=True, lean=rule.lean) if isinstance(rule, Rule) else rule
+
+
 def ours(rule: object) -> bool:
     """Return whether a compiled rule and all rules in its closure belong to this package."""
     package = __name__.partition(".")[0]

@@ -130,6 +130,6 @@ def dispatcher(function: Callable[..., object], parts: Sequence[_Part], inline: 
         users, numba.config.CACHE_DIR = numba.config.CACHE_DIR, place
         with contextlib.suppress(RuntimeError, OSError):  # no file is behind it: a notebook, a doctest
             made._cache = _Cache(function)
-            made._cache.parts = [*parts, ("", f"wrapped={wrapped}", 0)]
+            made._cache.parts = [*parts, ("", f"wrapped={wrapped}, inline={inline}", 0)]
         numba.config.CACHE_DIR = users
     return made

@@ -16,7 +16,7 @@ from hushbandits.best_arm.routine import RESETS, Routine, State
 from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, lean
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import PLACE, as_uniform, fill, refill, uniform
-from hushbandits.core.utils.jit import inlined
+from hushbandits.core.utils.jit import inlined, within
 from hushbandits.envs.exploration import ballot
 from hushbandits.policies.policy import check_unit_rewards
 
@@ -89,7 +89,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
             if ended[r]:
                 sync(kind(*parts), r, who[r, 0], p, active[r, 0, 0])
 
-    return Rules(plan_rows, learn_rows, sync_rows, _episode(plan, learn, sync))
+    return Rules(plan_rows, learn_rows, sync_rows, _episode(*map(within, (plan, learn, sync))))
 
 
 @inlined
