@@ -8,6 +8,7 @@ import math
 from hushbandits.best_arm.routine import RESETS, SILENT, VOTES, Routine
 from hushbandits.best_arm.selection import best_mean, observe, pick, pick_any, read, samples
 from hushbandits.core import lean
+from hushbandits.core.utils.jit import inlined
 from hushbandits.policies.kl import kl_lower, kl_upper
 
 
@@ -54,7 +55,7 @@ def _plan(state, r, n, p, active, arms, uniforms):
     return pick(local, pulls, fewest, arms, rank)
 
 
-@lean
+@inlined
 def _pass(state, r, n, arms, reward):
     # Take the reward in; return τ if that completes a pass over two arms or more, else 0.
     local, pulls = state.local[r, n], state.pulls[r, n]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, lean
+from hushbandits.core import Array
+from hushbandits.core.utils.jit import inlined
 
 
 class Samples(NamedTuple):
@@ -33,7 +34,7 @@ def samples(runs: int, n: int, k: int, mark: int = 0) -> Samples:
     )
 
 
-@lean
+@inlined
 def read(local, active):
     """Remove arms outside 𝒦 (`active`) from 𝒦_n (`local`), or set 𝒦_n = 𝒦 if 𝒦 has one arm; return |𝒦_n|.
 
@@ -47,7 +48,7 @@ def read(local, active):
     return size
 
 
-@lean
+@inlined
 def least_pulled(local, pulls):
     """Return the first of the remaining arms with the fewest pulls, or −1 if no arm remains."""
     first = -1
@@ -57,7 +58,7 @@ def least_pulled(local, pulls):
     return first
 
 
-@lean
+@inlined
 def pick(local, pulls, wanted, arms, rank):
     """Mark the arm with index `rank` among the remaining arms with `wanted` pulls; return 1, or 0 if there is none."""
     for k in range(local.size):
@@ -69,13 +70,13 @@ def pick(local, pulls, wanted, arms, rank):
     return 0
 
 
-@lean
+@inlined
 def pick_any(local, arms, rank):
     """Mark the arm with index `rank` among the remaining arms; return 1, or 0 if no arm has this index."""
     return pick(local, local, True, arms, rank)
 
 
-@lean
+@inlined
 def settle(local, pulls, active, arms):
     """Update `local` by `read`; then mark in `arms` the only remaining arm, or an arm without pulls, if any.
 
@@ -91,7 +92,7 @@ def settle(local, pulls, active, arms):
     return 1
 
 
-@lean
+@inlined
 def observe(local, sums, pulls, arms, reward):
     """Add the reward if at least two arms remain; return the pulled arm, or −1 if the reward was not added."""
     pulled = -1
@@ -104,7 +105,7 @@ def observe(local, sums, pulls, arms, reward):
     return pulled
 
 
-@lean
+@inlined
 def best_mean(local, sums, pulls):
     """Return the remaining arm with the largest empirical mean, or −1 if no arm remains; ties take the first arm."""
     best, top = -1, -math.inf
@@ -114,7 +115,7 @@ def best_mean(local, sums, pulls):
     return best
 
 
-@lean
+@inlined
 def keep_only(local, best, vote):
     """Vote out all remaining arms except `best`, and remove them from `local`."""
     for k in range(local.size):
