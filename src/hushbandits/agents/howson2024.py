@@ -38,7 +38,7 @@ class _Queues(NamedTuple):
 @lean
 def _append(k, x, r, queue, head, size):
     at = head[r, k] + size[r, k]
-    queue[r, k, at - queue.shape[2] if at >= queue.shape[2] else at] = x
+    queue[r, k, np.uint64(at - queue.shape[2] if at >= queue.shape[2] else at)] = x
     size[r, k] += 1
 
 
@@ -71,8 +71,8 @@ def _hear(own, r, mail, t):
         if 0 < lag <= t and sent[i, v]:
             told[w], own.informed[r, w] = arm[i, v], True
     for s in range(mail.degree[g, v]):
-        lag, w = delay[s], sender[s]
-        i = after - lag if lag <= after else after - lag + depth
+        lag, w = delay[s], np.uint64(sender[s])  # unsigned: Numba then checks no sign
+        i = np.uint64(after - lag if lag <= after else after - lag + depth)
         if lag <= t and sent[i, w]:
             _append(arm[i, w], reward[i, w], r, own.queue, own.head, own.size)
 
