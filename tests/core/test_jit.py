@@ -19,6 +19,7 @@ from numba.core.caching import IndexDataCacheFile
 import hushbandits as hb
 from hushbandits.core import jit
 from hushbandits.core.utils import jit_cache
+from hushbandits.core.utils.jit import within
 from hushbandits.policies.policy import argmax
 
 
@@ -60,6 +61,18 @@ def test_compiled_code_of_others_calls_a_rule_by_name_closed_over_or_handed_in()
         return 1 if n < 2 else n * factorial(n - 1)
 
     assert (closed(1.0), handed(inner, 1.0), factorial(5)) == (6.0, 2.0, 120)
+
+
+def test_a_rule_within_its_callers_answers_as_before():
+    inner, _ = rules()
+
+    @jit
+    def outer(x):
+        return 2 * inside(x)
+
+    inside = within(inner)
+    assert (outer(1), inner(1), inside(1)) == (4, 2, 2)
+    assert within(max) is max
 
 
 def test_a_rule_is_one_thing_however_it_is_copied():
