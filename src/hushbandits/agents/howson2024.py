@@ -71,10 +71,10 @@ def _hear(own, r, mail, t):
         if 0 < lag <= t and sent[i, v]:
             told[w], own.informed[r, w] = arm[i, v], True
     for s in range(mail.degree[g, v]):
-        lag, w = delay[s], np.uint64(sender[s])  # unsigned: Numba then checks no sign
-        i = np.uint64(after - lag if lag <= after else after - lag + depth)
-        if lag <= t and sent[i, w]:
-            _append(arm[i, w], reward[i, w], r, own.queue, own.head, own.size)
+        lag, u = delay[s], np.uint64(sender[s])  # unsigned: Numba then checks no sign
+        at = np.uint64(after - lag if lag <= after else after - lag + depth)
+        if lag <= t and sent[at, u]:
+            _append(arm[at, u], reward[at, u], r, own.queue, own.head, own.size)
 
 
 def _around(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:

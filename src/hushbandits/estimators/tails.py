@@ -84,12 +84,12 @@ def take(own, r, m, arm, reward, count):
         if not (low <= y <= high and low <= x <= high):  # most pairs are between the tails
             new[0, k, fresh[k]], new[1, k, fresh[k]] = y, x
             fresh[k] += 1
-    for k in range(fresh.size):
-        if fresh[k]:
-            y, x, known = new[0, k, : fresh[k]], new[1, k, : fresh[k]], own.memo[r, m, k]
-            i = 2 * ((r * own.head.shape[1] + m) * fresh.size + k)
-            _grow(y, x, keep, i, own.start, own.size, own.data, head[k], known)
-            fresh[k] = 0
+    for a in range(fresh.size):
+        if fresh[a]:
+            y, x, known = new[0, a, : fresh[a]], new[1, a, : fresh[a]], own.memo[r, m, a]
+            i = 2 * ((r * own.head.shape[1] + m) * fresh.size + a)
+            _grow(y, x, keep, i, own.start, own.size, own.data, head[a], known)
+            fresh[a] = 0
 
 
 @lean
