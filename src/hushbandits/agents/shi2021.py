@@ -39,22 +39,26 @@ class Books(NamedTuple):
 @jit
 def _choose(books: Books, arms: Array) -> None:
     """Write the arms of the next rounds, in which no phase ends, to `arms` ``(rounds, R, M)``."""
-    for i, r, m in np.ndindex(arms.shape):
-        place, each = books.place[r, m] + i, books.each[r, m]
-        # after the phases, the remaining arms in turn
-        at = place // each if each else place % books.left[r, m]
-        arms[i, r, m] = books.order[r, m, at]
+    for i in range(arms.shape[0]):
+        for r in range(arms.shape[1]):
+            for m in range(arms.shape[2]):
+                place, each = books.place[r, m] + i, books.each[r, m]
+                # after the phases, the remaining arms in turn
+                at = place // each if each else place % books.left[r, m]
+                arms[i, r, m] = books.order[r, m, at]
 
 
 @jit
 def _learn(books: Books, arms: Array, rewards: Array, due: Array) -> None:
     """Add the rewards of these rounds ``(rounds, R, M)``, and mark the clients whose phase has ended in `due`."""
-    for i, r, m in np.ndindex(arms.shape):
-        k = arms[i, r, m]
-        books.n[r, m, k] += 1.0
-        books.s[r, m, k] += rewards[i, r, m]
-        books.place[r, m] += 1
-        due[r, m] = books.each[r, m] > 0 and books.place[r, m] == books.each[r, m] * books.left[r, m]
+    for i in range(arms.shape[0]):
+        for r in range(arms.shape[1]):
+            for m in range(arms.shape[2]):
+                k = arms[i, r, m]
+                books.n[r, m, k] += 1.0
+                books.s[r, m, k] += rewards[i, r, m]
+                books.place[r, m] += 1
+                due[r, m] = books.each[r, m] > 0 and books.place[r, m] == books.each[r, m] * books.left[r, m]
 
 
 @jit

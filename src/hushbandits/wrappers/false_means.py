@@ -115,10 +115,11 @@ class FalseMeans(Wrapper):
 def _lie(arm, u, reward, gaps, byzantine, always, made, sums):  # type: ignore[no-untyped-def]
     """Replace byzantine agents' rewards of n rounds, ``(n, R, M)``, by samples, and add these to `made` and `sums`."""
     for i in range(len(arm)):
-        for r, m in np.ndindex(byzantine.shape):
-            k = arm[i, r, m]
-            costs_nothing = gaps[r, k] < 1e-12  # but for rounding
-            if byzantine[r, m] and (costs_nothing or always):
-                reward[i, r, m] = (0.0 if costs_nothing else 0.9) + 0.1 * u[i, r, m]
-                made[r, m, k] += 1.0
-                sums[r, m, k] += reward[i, r, m]
+        for r in range(byzantine.shape[0]):
+            for m in range(byzantine.shape[1]):
+                k = arm[i, r, m]
+                costs_nothing = gaps[r, k] < 1e-12  # but for rounding
+                if byzantine[r, m] and (costs_nothing or always):
+                    reward[i, r, m] = (0.0 if costs_nothing else 0.9) + 0.1 * u[i, r, m]
+                    made[r, m, k] += 1.0
+                    sums[r, m, k] += reward[i, r, m]
