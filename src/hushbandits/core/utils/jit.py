@@ -84,8 +84,8 @@ def inlined(function: Callable[..., object]) -> "Rule":
     return Rule(function, inline=True, lean=True)
 
 
-def within(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `rule` in the form that is compiled inline into its callers; what is no rule of ours stays as it is."""
+def within(rule: Callable[..., int]) -> Callable[..., int]:
+    """Return a `Rule` that is compiled inline into its callers; return any other function as it is."""
     return Rule(rule.py_func, inline=True, lean=rule.lean) if isinstance(rule, Rule) else rule
 
 

@@ -89,7 +89,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
             if ended[r]:
                 sync(kind(*parts), r, who[r, 0], p, active[r, 0, 0])
 
-    return Rules(plan_rows, learn_rows, sync_rows, _episode(*map(within, (plan, learn, sync))))
+    return Rules(plan_rows, learn_rows, sync_rows, _episode(within(plan), within(learn), sync))
 
 
 @inlined
