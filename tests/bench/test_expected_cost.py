@@ -69,3 +69,24 @@ def test_long_batches_are_cut_and_played_first():
     lengths = {task.key: [len(part.runs) for part in found if part.key == task.key] for task in tasks}
     assert lengths == {one.key: [100], "long": [20] * 5, "unknown": [25] * 4, "few": [3]}
     assert [part.key for part in found] == ["few", *["long"] * 5, *["unknown"] * 4, one.key]
+
+
+def test_code_compiled_late_in_a_probe_counts_once(monkeypatch):
+    spent = [0.0]
+
+    class Late(type(hb.make_team("UCB1"))):
+        """Each round takes 1 ms, and round 500 of the first episode that gets there 10 s more."""
+
+        compiled = False
+
+        def act(self, obs):
+            late = int(obs.t[0]) == 500 and not Late.compiled
+            Late.compiled |= late
+            spent[0] += 10.0 if late else 1e-3
+            return super().act(obs)
+
+    monkeypatch.setattr(cost, "time", SimpleNamespace(process_time=lambda: spent[0]))
+    env = {"n_agents": 2, "horizon": 10_000}
+    probe = cost.Probe("cell", "cell", "CoopNetwork-v0", Late(), (), env, {}, None, "", 0, range(2))
+    assert 5.0 < probe.play()[0]["seconds"] < 20.0
+    assert Late.compiled

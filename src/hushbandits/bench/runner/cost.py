@@ -21,7 +21,7 @@ from hushbandits.core.team import EnvView
 _SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
 #: At least, to learn whether all costs little; a cell may then cost a quarter or four times of what is expected.
 _ROUGHLY = 0.02
-#: How much further a probe gets than the one before if that compiled code or filled caches.
+#: How much further a probe gets than one that compiled code or filled caches.
 _FASTER = 1.5
 #: Number of cells that are probed, besides the first of each experiment.
 _MOST = 200
@@ -53,8 +53,11 @@ class Probe(Batch):
         marks, again = [(math.inf, 0.0)], _marks(part, lambda marks: self.seconds)
         while _reached(again) > _FASTER * _reached(marks):
             marks, again = again, _marks(part, lambda marks: self.seconds)
-        if again[-1][0] < _SHARE * _whole(again, first):
-            again = _marks(part, lambda marks: min(_SHARE * _whole(marks, first), _LONGEST))
+        short, longer = _whole(again, first), lambda marks: min(_SHARE * _whole(marks, first), _LONGEST)
+        if again[-1][0] < _SHARE * short:
+            again = _marks(part, longer)
+            if _whole(again, first) > _FASTER * short:
+                again = _marks(part, longer)
         seconds = _whole(again, first) * len(self.runs) / len(part.runs)
         length = _reached(first) if first else 1.0
         found = {"seconds": seconds, "length": length, "pid": os.getpid(), "spent": time.process_time()}
