@@ -15,7 +15,7 @@ from hushbandits.privacy.ledger import Noises
 Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
 
 _CHUNK = 1 << 16  # users simulated at once if a law has no shortcut
-_AT_ONCE = 1 << 14  # cells of roundings computed at once
+_AT_ONCE = 1 << 12  # cells of roundings computed at once, which saves calls but makes more copies
 #: The state of a Philox generator that has read nothing.
 _BLANK = {"bit_generator": "Philox", "buffer": (0,) * 4, "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
 
@@ -220,7 +220,7 @@ class Pooled(Cohort):
 
 def roundings(law: Law, blocks: Sequence[tuple[float, int]]) -> list[Array | None]:
     """Return ``law.rounding(location, g)`` of each of the `blocks`, computed together for a clipped Gaussian."""
-    if type(law) is not ClippedGaussian:
+    if type(law) is not ClippedGaussian or len(blocks) == 1:
         return [law.rounding(location, g) for location, g in blocks]
     location, g = (np.array(column) for column in zip(*blocks, strict=True))
     ends = np.cumsum(g + 3)  # of a segment with 0, the shortfalls at 0 … 1, and the one beyond
