@@ -15,8 +15,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hushbandits.core.messages import Observation
-from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, parameters, real, shown
-from hushbandits.core.utils.jit import lean
+from hushbandits.core.utils import Action, Array, Message, Params, Seeds, choice, flag, lean, parameters, real, shown
 from hushbandits.core.validation import Space, Stacked, choices, sample_mask
 from hushbandits.core.world import World
 from hushbandits.core.wrapper import gathered

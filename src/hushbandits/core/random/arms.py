@@ -12,8 +12,7 @@ from hushbandits.core.random.philox import fill
 from hushbandits.core.random.quantiles import TABLE, WORTH, tabled
 from hushbandits.core.random.rewards import LAWS, Law, RepeatingMeans, Smooth, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Streams
-from hushbandits.core.utils import Array, Params, Registry, Spec, count, flag, jit, nearest, real
-from hushbandits.core.utils.jit import lean
+from hushbandits.core.utils import Array, Params, Registry, Spec, count, flag, jit, lean, nearest, real
 from hushbandits.core.utils.validate import affordable, integer, reals, shown
 
 _LAW = Registry(

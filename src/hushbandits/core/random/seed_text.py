@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from hushbandits.core.random.rewards import LAWS, Law, UniformMeans
-from hushbandits.core.utils import Params, shown
-from hushbandits.core.utils.registry import parameters
+from hushbandits.core.utils import Params, parameters, shown
 
 #: Value classes that may stand in an experiment, by the name under which they are written.
 CLASSES: dict[str, type] = {"UniformMeans": UniformMeans} | {law.__name__: law for law in LAWS.values()}

@@ -26,8 +26,7 @@ from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
 from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
-from hushbandits.core.utils import affordable, choice, count
-from hushbandits.core.utils.jit import jit, lean
+from hushbandits.core.utils import affordable, choice, count, jit, lean
 from hushbandits.core.validation import checked_message, inside
 from hushbandits.envs.feedback.one_pass import OnePass
 from hushbandits.envs.feedback.payload import Blocks

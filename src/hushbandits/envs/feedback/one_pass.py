@@ -5,11 +5,10 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Noise, Privatizer, SecureFunction, World
+from hushbandits.core import Array, Noise, Privatizer, SecureFunction, World, lean
 from hushbandits.core.random.philox import PLACE
 from hushbandits.core.random.samplers import binomial, difference
 from hushbandits.core.random.streams import Draws
-from hushbandits.core.utils.jit import lean
 from hushbandits.envs.feedback.users import BlockInbox
 from hushbandits.privacy.ledger import Kinds, Ledger, joined, place
 from hushbandits.privacy.noise import halved

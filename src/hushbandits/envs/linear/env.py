@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Metric, Payload, Streams, Uniforms, affordable, set_rows
+from hushbandits.core import LONGEST, Array, Field, Fields, Metric, Payload, Streams, Uniforms, affordable, set_rows
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import ACTIVATION, FEATURES, REWARD
 from hushbandits.core.random.rewards import Gaussian, Law
-from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import Message, choice, count, jit, real
 from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.contexts import ContextLaw, make_contexts

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Payload, Streams, affordable, jit, set_rows
+from hushbandits.core import Array, Inbox, Payload, Streams, World, affordable, jit, set_rows
 from hushbandits.core.random.names import EDGES
-from hushbandits.core.world import World
 from hushbandits.envs.network.inbox import Ring, SlotInbox
 from hushbandits.envs.rounds.env import added_up, tallied
 

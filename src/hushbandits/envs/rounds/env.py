@@ -11,16 +11,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Arms, Array, Bernoulli, Env, Metric, Streams, Wrapper
+from hushbandits.core import Arms, Array, Bernoulli, Env, Metric, Payload, Streams, Wrapper, locked, set_rows
 from hushbandits.core.messages import Field, Fields, Inbox, index_field
-from hushbandits.core.payload import Payload
 from hushbandits.core.random import rewards as laws
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
-from hushbandits.core.rows import set_rows
 from hushbandits.core.utils import Params, affordable, count, shown
-from hushbandits.core.validation import locked
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
