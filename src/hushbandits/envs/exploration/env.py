@@ -11,15 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from hushbandits.best_arm.elimination import confidence_under_loss
-from hushbandits.core import Array, Env, Field, Fields, Guarantee, Message, Streams, Team, Wrapper, affordable, require
-from hushbandits.core.payload import Payload
+from hushbandits.core import Env, Field, Fields, Guarantee, Payload, Streams, Team, Wrapper, checked, require, set_rows
 from hushbandits.core.random.names import ACTIVATION, REWARD
 from hushbandits.core.random.philox import CURSOR
 from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
-from hushbandits.core.rows import set_rows
-from hushbandits.core.utils import Params, choice, count, flag, real, ships
-from hushbandits.core.validation import checked
+from hushbandits.core.utils import Array, Message, Params, affordable, choice, count, flag, real, ships
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
 from hushbandits.envs.exploration.coordinator import global_set

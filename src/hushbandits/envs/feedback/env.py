@@ -6,27 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import (
-    Action,
-    Arms,
-    Array,
-    Env,
-    Field,
-    Fields,
-    Message,
-    Metric,
-    Observation,
-    Privatizer,
-    Streams,
-    Wrapper,
-)
-from hushbandits.core.payload import Payload
+from hushbandits.core import Arms, Array, Env, Field, Fields, Metric, Observation, Payload, Privatizer, Streams, Wrapper
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
 from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
-from hushbandits.core.utils import affordable, choice, count, jit, lean
+from hushbandits.core.utils import Action, Message, affordable, choice, count, jit, lean
 from hushbandits.core.validation import checked_message, inside
 from hushbandits.envs.feedback.one_pass import OnePass
 from hushbandits.envs.feedback.payload import Blocks
