@@ -138,29 +138,18 @@ def _priced(task: RLTask, part: Callable[[str], Array], uniforms: Array) -> tupl
     n, mean = _pulls(part("own_width")) + 1.0, part("own_mean")
     index, spread = mean * (1.0 - 1.0 / n), 0.15 / np.sqrt(n)
     lot = spread * ndtri(np.clip(uniforms[..., :arms], 1e-16, 1.0 - 1e-16))
-    trust = (1.0 + 4.0 * vars(task)["noise_scale"] ** 2) ** -2 / np.sqrt(
-        task.core.n_agents
-    )  # by the noise on what is heard
+    noise = vars(task)["noise_scale"]  # on what is heard
+    trust = (1.0 + 4.0 * noise**2) ** -2 / np.sqrt(task.core.n_agents)
     each = trust * part("heard").reshape(*mean.shape[:-1], -1, arms)
     heard = each.sum(-2)
     lead = (np.arange(arms) == mean.argmax(-1)[..., None]) * 1.0
     gain = mean - mean.mean(-1, keepdims=True)
     when = [part("unspent") * x for x in (coming.sum(-1, keepdims=True), coming[..., :1], coming[..., -1:])]
     sure = lead * np.sqrt(n) * (mean - np.sort(mean, -1)[..., -2:-1])
+    own = index - 0.5, 1.0 / n, spread, spread * left, lot, lot * left
+    others = heard, heard * left, each[..., 0, :], each[..., -1, :]
     said = *(lead * x for x in when), *(gain * x for x in when), sure * when[0]
-    return (
-        index - 0.5,
-        1.0 / n,
-        spread,
-        spread * left,
-        lot,
-        lot * left,
-        heard,
-        heard * left,
-        each[..., 0, :],
-        each[..., -1, :],
-        *said,
-    )
+    return *own, *others, *said
 
 
 _DESCRIBED = {"network": _network, "exploration": _exploration, "feedback": _feedback, "priced": _priced}
