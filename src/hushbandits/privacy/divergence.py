@@ -13,7 +13,6 @@ from operator import mul
 
 import numpy as np
 import scipy
-from scipy import fft
 
 from hushbandits.core import RESOLVED, Array, integer, jit, real
 from hushbandits.privacy.noise import Curve, NoiseLaw, Profile, chernoff
@@ -172,7 +171,7 @@ def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:
     if reach > _WIDEST_SUM or further > 60 * math.sqrt(variance):  # too many points, or tilts; there nothing is hidden
         why = f"the sum may exceed {_WIDEST_SUM}, or has a standard deviation below 1/60 of sensitivity {further}"
         raise NotImplementedError(f"cannot compute the law of a sum of n={n} samples of {law!r}: {why}")
-    x, m = np.arange(reach + 1), fft.next_fast_len(2 * reach + 1, True)
+    x, m = np.arange(reach + 1), scipy.fft.next_fast_len(2 * reach + 1, True)
     out, best = np.full(reach + 1, -np.inf), np.full(reach + 1, np.inf)
     for tilt in np.arange(0.0, 30.0, min(5 / math.sqrt(variance), 0.5)).tolist():
         centre, log_mgf, transform = law.tilted(n, m, tilt)
@@ -218,7 +217,7 @@ def composed_epsilon(profile: Profile, times: int, delta: float) -> float:
     step = max(step, _window(*_dots(profile, top, step), times)[1] / _POINTS)
     x, p, infinite = _dots(profile, top, step)
     low, width = _window(x, p, infinite, times)
-    size = fft.next_fast_len(math.ceil(width / step) + len(x), True)
+    size = scipy.fft.next_fast_len(math.ceil(width / step) + len(x), True)
     circle = np.zeros(size)
     np.add.at(circle, np.arange(len(x)) % size, p)
     total = np.fft.irfft(np.fft.rfft(circle) ** times, size)

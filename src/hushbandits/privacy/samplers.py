@@ -15,7 +15,6 @@ from secrets import randbelow
 
 import numpy as np
 import scipy
-from scipy import special
 
 from hushbandits.core import Array, real
 from hushbandits.privacy import divergence
@@ -240,7 +239,7 @@ def polya_epsilon(shape: float, b: float, g: int) -> float:
     # Hardly any noise is left: P(g) is beyond what the transform resolves.
     j = np.arange(math.ceil(80 * b) + 1)
     # The logarithms of one Pólya draw's probabilities, but for a factor.
-    near, far = (special.gammaln(x + shape) - special.gammaln(x + 1) - x / b for x in (j, j + g))
+    near, far = (scipy.special.gammaln(x + shape) - scipy.special.gammaln(x + 1) - x / b for x in (j, j + g))
     return float(np.logaddexp.reduce(2 * near) - np.logaddexp.reduce(near + far))
 
 
@@ -269,7 +268,7 @@ class Skellam(Positive):
 
     def pmf(self, x: Array) -> Array:
         """Return ``e^(−σ²) I_|x|(σ²)``."""
-        return special.ive(np.abs(x), self.sigma2)
+        return scipy.special.ive(np.abs(x), self.sigma2)
 
     def exactly(self) -> int:
         mean = (self.sigma2 / 2).as_integer_ratio()
