@@ -57,8 +57,7 @@ def least_coins(n: int, epsilon: float, delta: float, steps: int, d: int) -> int
     """
 
     def dear(coins: float) -> bool:
-        found = vector_sum_epsilon(n * coins, delta, steps, d * (d + 3) // 2, sensitivity() ** 2) if coins else math.inf
-        return found > epsilon
+        return vector_sum_epsilon(n * coins, delta, steps, d * (d + 3) // 2, sensitivity() ** 2) > epsilon
 
     if math.isinf(found := until(dear, 1.0, 1 << 40, 0.5)[1]):
         raise ValueError(f"epsilon={epsilon!r} of a sum is too small: each of {n} users would need 2^40 coins an entry")
