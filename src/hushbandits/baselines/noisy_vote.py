@@ -35,7 +35,6 @@ class NoisyVote(Team):
 
     name = "Noisy-Vote"
     setting = "network"
-    fields = None
 
     def __init__(
         self, say: str = "vote", first: int = 20, times: int = 1, weight: float = 0.05, sigma: float = 0.15,

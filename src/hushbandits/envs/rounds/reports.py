@@ -119,9 +119,6 @@ class SealedFields(Channel):
         self._modulus = 2 * n_agents * math.ceil(by.quantization_levels * by.bound) + 1
         by.room(n_agents, n_agents * self._modulus)
 
-    def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
-        """Do nothing: a sum needs no state."""
-
     def send(self, message: Payload, env: World) -> Payload:
         """Sum the messages of each run; those of fewer than `min_cohort` agents are lost."""
         by, m, sent = self._by, self._modulus, message["sent"]
