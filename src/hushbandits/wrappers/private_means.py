@@ -11,7 +11,7 @@ import numpy as np
 from hushbandits.core import Field, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
 from hushbandits.core.guarantee import NOISED_MEAN, RESOLVED, Adjacency, Guarantee, invalid
 from hushbandits.core.utils import Array, affordable, choice, divisor, lean, real
-from hushbandits.envs.network.states import Posting
+from hushbandits.envs.network.states import STATES, Posting
 from hushbandits.privacy import laplace as costs
 from hushbandits.privacy.laplace import laplace
 
@@ -137,20 +137,18 @@ class PrivateMeans(Wrapper):
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("arm", "reward"), fields)
         kept = {k: f for k, f in fields.items() if k not in ("arm", "reward")}
-        shape = (env.n_arms,)
-        return {**kept, "mean": Field(shape, latest=True), "count": Field(shape, latest=True)}
+        return {**kept, **dict.fromkeys(STATES, Field((env.n_arms,), latest=True))}
 
     def own_reward_field(self, fields: Fields, env: World) -> Fields:
         if self.own_feedback == "true":
             return fields
-        shape = (env.n_arms,)
-        return {**{k: f for k, f in fields.items() if k != "reward"}, "mean": Field(shape), "count": Field(shape)}
+        kept = {k: f for k, f in fields.items() if k != "reward"}
+        return {**kept, **dict.fromkeys(STATES, Field((env.n_arms,)))}
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         set_rows(self, rows, _stream=rng.reader((env.n_agents,)))
         if rows is None:
-            shape = (len(rng), env.n_agents, env.n_arms)
-            n, s, mean, pulls = np.zeros((4, *shape))
+            n, s, mean, pulls = np.zeros((4, len(rng), env.n_agents, env.n_arms))
             horizon = int(env.horizon)
             affordable(f"horizon={horizon} of {self.name}", 100.0 * horizon)
             due, scale, self._spent = _schedule(self.epsilon, self.release_exponent, horizon)
