@@ -121,7 +121,6 @@ class Exploration(Env):
     """
 
     setting = "exploration"
-    time_unit = "rounds"
     logged_metrics: tuple[str, ...] = ("arms", "messages")
     metrics_spec = coordinator.MEASURES
     message_class = Votes
@@ -225,8 +224,7 @@ class Exploration(Env):
 
     def random_message(self, rngs: Sequence[np.random.Generator], rate: float = 0.01) -> dict[str, Array]:
         """Return a message that votes against each arm with probability `rate`."""
-        vote = np.stack([rng.random((1, self.n_arms)) < rate for rng in rngs])
-        return {**self._report(), "vote": vote}
+        return {**self._report(), "vote": np.stack([rng.random((1, self.n_arms)) < rate for rng in rngs])}
 
     def _offers(self, fields: Fields) -> Fields:
         if "tally" not in fields:
@@ -313,13 +311,10 @@ class Exploration(Env):
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
     running: Array = property(attrgetter("book.running"), doc="``(R,)`` bool: runs that are not over.")  # type: ignore[assignment]
 
+    upcoming = property(attrgetter("book.active_agents"), doc="The agent that acts in the next phase 1, ``(R,)``.")
+
     # Between the phases the agent that pulled, otherwise the next one.
     active_agents: Array = property(attrgetter("_who"), doc="``(R, 1)``: the agent that acts.")  # type: ignore[assignment]
-
-    @property
-    def upcoming(self) -> Array:
-        """The agent that acts in the next phase 1, ``(R,)``."""
-        return self.book.active_agents
 
     @property
     def deserted(self) -> Array:
