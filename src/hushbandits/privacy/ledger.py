@@ -116,9 +116,7 @@ class Noises:
 
     def _half(self, n: int) -> tuple[float, float, float]:
         half = halved(self(n)) if n else Half(0.0, 0.0)
-        if half is None:
-            return 0.0, 0.0, 0.0
-        return 1.0, half.share, np.nan if half.p is None else half.p
+        return (0.0, 0.0, 0.0) if half is None else (1.0, half.share, np.nan if half.p is None else half.p)
 
     def pair(self, planned: Array, left: Array) -> tuple[Array, Array, Array]:
         """Return the mask of blocks whose noise is the difference of two samples, and the parameters of these samples.

@@ -199,9 +199,7 @@ class SecAgg(Passage, SecureFunction):
         ``None``: the mechanism before it counts on all (``min_participants=1.0``), or there is none.
         """
         mechanism = next((w for w in env.wrappers if isinstance(w, Privatizer) or w.name == self.name), None)
-        if not isinstance(mechanism, Mechanism) or mechanism.counts_on_all:
-            return None
-        return mechanism.sure
+        return None if not isinstance(mechanism, Mechanism) or mechanism.counts_on_all else mechanism.sure
 
     def fewest(self, n: int, env: World) -> int:
         needed = self.needed(env)

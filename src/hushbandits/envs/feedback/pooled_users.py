@@ -142,10 +142,8 @@ class Pooled(Cohort):
     def total(self) -> Array:
         """Return the sum of each block, which the first call samples."""
         if self._total is None:
-            if self._before or not all(isinstance(part.law, Bernoulli) for part in self._parts):
-                self._total = self._sum_parts()
-            else:
-                self._total = self._sum_binomials()
+            plain = not self._before and all(isinstance(part.law, Bernoulli) for part in self._parts)
+            self._total = self._sum_binomials() if plain else self._sum_parts()
             for noise, rngs in self._noises:
                 self._add_noise(noise, rngs, self._total)
         return self._total

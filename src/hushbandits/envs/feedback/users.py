@@ -284,9 +284,7 @@ class BlockInbox(Inbox):
 
     def total(self, field: str, weight: str | None = None) -> Array:
         """Return the slot's ``reward`` or ``n``, ``(R, M)``."""
-        if field not in self._slots or weight is not None:
-            return super().total(field)
-        return self._slots[field]
+        return self._slots[field] if field in self._slots and weight is None else super().total(field)
 
     def decoded(self, total: Array) -> BlockInbox:
         """Return a copy of the inbox with the sums `total` and without individual rewards."""
