@@ -6,9 +6,8 @@ from hushbandits.core import Requirements, Streams, World
 
 
 def _ask(team: ArmSelection, **env: object) -> Requirements:
-    return Requirements(
-        env={"inactive_agents": "keep", "one_arm_per_step": True, "vote_cost": 0, "tolerance": team.epsilon, **env}
-    )
+    always = {"inactive_agents": "keep", "one_arm_per_step": True, "vote_cost": 0, "tolerance": team.epsilon}
+    return Requirements(env={**always, **env})
 
 
 class ZeroPrivacy(ArmSelection):

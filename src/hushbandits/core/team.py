@@ -303,9 +303,8 @@ def _speaks(env: World, team: Team) -> None:
         instead = "build the env without extra_fields= and fields=, or declare the fields in the team"
     said = {name: field.sized(env.n_arms) if field.per_arm else field for name, field in own.items()}
     if said != dict(env.fields):
-        raise ValueError(
-            f"{team.name} sends {what} ({_listed(said)}), but the env expects {_listed(env.fields)}; {instead}"
-        )
+        sends, expects = f"{team.name} sends {what} ({_listed(said)})", _listed(env.fields)
+        raise ValueError(f"{sends}, but the env expects {expects}; {instead}")
 
 
 def _listed(fields: Fields) -> str:

@@ -44,12 +44,11 @@ def sp800_226(guarantee: Guarantee) -> dict[str, tuple[str, str]]:
     known, finite = g.adjacency.replaced in ("reward", "participant", "user"), math.isfinite(g.epsilon)
     floats = (FAILS, said[0] if said else unknown) if said or unknown else (HOLDS, "integer arithmetic alone")
     entropy = (FAILS, unknown) if unknown else (HOLDS, "noise from the operating system's entropy")
+    claimed = f"claimed ε = {g.epsilon:.4g}, δ = {g.delta:.2g}" if finite else g.invalid_reason or "no ε is claimed"
     run = (HOLDS, g.run.words) if g.run and finite else (FAILS, "nothing adds up a participant's rewards in a run")
     return {
         "unit of privacy": (HOLDS if known else FAILS, g.adjacency.words),
-        "ε and δ": (HOLDS, f"claimed ε = {g.epsilon:.4g}, δ = {g.delta:.2g}")
-        if finite
-        else (FAILS, g.invalid_reason or "no ε is claimed"),
+        "ε and δ": (HOLDS if finite else FAILS, claimed),
         "trust model": (OUTSIDE, trusted) if trusted else (HOLDS, f"no other party is trusted; observer: {g.view}"),
         "floating point": floats,
         "timing": (OUTSIDE, "how long a draw takes depends on it"),

@@ -208,8 +208,7 @@ class Rounds(FixedHorizon):
         self.arms = self.arms_class(means, rewards, n_arms=n_arms, permute=permute_arms, **move)
         self.law = self.arms.law
         n_agents, runs, n_arms = count("n_agents", n_agents, 1), count("runs", runs, 1), self.arms.n_arms
-        pulls = self.horizon * n_agents
-        own = float(runs) * (48.0 * n_agents * n_arms + self.arms.expect(pulls))
+        own = float(runs) * (48.0 * n_agents * n_arms + self.arms.expect(self.horizon * n_agents))
         if type(self)._transport is Rounds._transport:  # each inbox has a slot per other agent
             own += (9.0 + 17.0 * runs) * n_agents**2
         affordable(f"runs={runs} of n_agents={n_agents} and n_arms={n_arms}", own)
@@ -262,9 +261,8 @@ class Rounds(FixedHorizon):
         reward = self._rewards(action, location, self._uniforms.next())
         for hook, value in (("_charge", gap), ("_rewards", reward)):
             if getattr(value, "shape", None) != action.shape:
-                raise ValueError(
-                    f"{hook} of {type(self).__name__} must return shape {action.shape}, not {shown(value)}"
-                )
+                whose = f"{hook} of {type(self).__name__}"
+                raise ValueError(f"{whose} must return shape {action.shape}, not {shown(value)}")
         self._regret += gap if self._abreast else gap * self._live[:, None]
         self._reward = locked(reward)
         return self._reward
