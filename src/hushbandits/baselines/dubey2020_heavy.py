@@ -46,8 +46,7 @@ def partition(distance: Array, max_hops: int, how: str = "largest") -> tuple[Arr
     near = graphs.power_graph(distance, max_hops)
     chosen = graphs.independent_set if how == "greedy" else graphs.largest_independent_set
     leaders = np.sort(chosen(near, near.sum(1)))
-    follows: Array = distance[:, leaders].argmin(1)
-    return leaders, follows
+    return leaders, distance[:, leaders].argmin(1)
 
 
 @lru_cache(maxsize=64)

@@ -56,6 +56,5 @@ class DecTS(Gossip):
     def begin(self, env: World, rng: Streams) -> _Posteriors:
         self.validate_env(env)  # a team may be started without a meeting
         sums = np.ones((len(rng), env.n_agents, env.n_arms, 2))
-        cursors = rng.cursors(env.n_agents)
         rate = float(env.n_agents) if self.rate is None else self.rate
-        return _Posteriors(sums, gossip_matrix(env.adjacency), cursors, rate)
+        return _Posteriors(sums, gossip_matrix(env.adjacency), rng.cursors(env.n_agents), rate)

@@ -159,5 +159,4 @@ class CoopUCB(Gossip):
         sums = np.zeros((len(rng), agents, arms, 2))
         constants = [_explored(self.constant, agents, one.tobytes()) for one in matrix]
         extra = np.repeat(constants, arms).reshape(-1, agents, arms)
-        scale = 2.0 * self.gamma * self.sigma**2 / agents
-        return _Estimates(sums, matrix, extra, np.zeros((agents, arms)), scale)
+        return _Estimates(sums, matrix, extra, np.zeros((agents, arms)), 2.0 * self.gamma * self.sigma**2 / agents)

@@ -32,8 +32,7 @@ def set_rows(part: object, rows: Array | None, /, **fresh: object) -> None:
         if rows is None:
             setattr(part, name, value)
         elif isinstance(value, list):
-            held = getattr(part, name)
             for row, one in zip(rows, value, strict=True):
-                held[row] = one
+                getattr(part, name)[row] = one
         else:
             getattr(part, name)[rows] = value

@@ -143,8 +143,7 @@ class Unsent:
 def picked(features: Array, arm: Array) -> Array:
     """Return the features of the arms `arm` ``(R, A)``, ``(R, A, d)``."""
     runs, agents = arm.shape
-    chosen: Array = features[np.arange(runs)[:, None], np.arange(agents), arm]
-    return chosen
+    return features[np.arange(runs)[:, None], np.arange(agents), arm]
 
 
 @jit

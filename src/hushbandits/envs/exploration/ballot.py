@@ -224,8 +224,7 @@ def judged(book: VoteState, right: Array, everyone: bool, rows: Array) -> tuple[
     its own votes if `everyone` counts, or the arm that the coordinator holds.
     """
     parts = book.weights, book.running, book.active, book.sent, book.holds  # one by one: the whole state takes longer
-    found: tuple[Array, Array, Array] = _judged(rows, book.stop, *parts, right, everyone)
-    return found
+    return _judged(rows, book.stop, *parts, right, everyone)
 
 
 @jit

@@ -288,8 +288,7 @@ class VotingTeam(Team):
         """Play run r in compiled code up to round `goal`."""
         rounds, k = env.book.rounds, env.n_arms
         at, outcomes, draws = 0, None, np.empty((0, 0))
-        single = env.one_arm_per_step
-        marks = np.zeros((2, k), bool)
+        marks, single = np.zeros((2, k), bool), env.one_arm_per_step
         player = Player(self._state, self._p, self.shared, self._resets, single, self._noises, self._noise, *marks)
         while env.book.running[r] and rounds[r] < goal:
             if outcomes is None or at == len(outcomes.turns):

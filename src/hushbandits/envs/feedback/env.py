@@ -234,8 +234,7 @@ class Feedback(Env):
         arrived = message["sent"] & (crowd.n > 0)
         self._bits += crowd.n * message["bits"]
         individuals = crowd.values if "users" in self.sent_fields else None
-        total = np.where(arrived, crowd.total(), 0)
-        return BlockInbox(total, np.where(arrived, crowd.n, 0), arrived, individuals)
+        return BlockInbox(np.where(arrived, crowd.total(), 0), np.where(arrived, crowd.n, 0), arrived, individuals)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` users per server so far (mean over servers, rounded down).")  # type: ignore[assignment]

@@ -153,8 +153,7 @@ def tree_reach(graph: Links, root: int, max_hops: int) -> Near:
 
 def hops_from(graph: Links, root: int | None = None) -> Array:
     """Return hop distances from `root` to all agents, ``(M,)``, or between all agents, ``(M, M)``."""
-    far: Array = shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root)
-    return far.astype(np.int64)
+    return shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root).astype(np.int64)
 
 
 def _sparse(graph: Links) -> csr_array:
