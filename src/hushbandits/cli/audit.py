@@ -50,23 +50,10 @@ def audit(
     real("level", level, 0, 1)
     integer("samples", samples, 100)
     integer("seed", seed, 0)
-    failed, untested, budget = 0, "", Budget(level, seed, samples)
+    budget = Budget(level, seed, samples)
     if thorough:
         budget = replace(budget, full=budget.grid, largest=512, runs=48)
-    for line, bad in _lines(names, budget, verbose):
-        print(line)
-        failed += bad
-        untested = f", {line}" if line.endswith(": not tested") else untested
-    print((f"{failed} failed" if failed else "nothing was refuted") + untested)
-    return 1 if failed else 0
-
-
-def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Run the audit; yield each line of output, and whether the line reports a failure.
-
-    `verbose`: print every verdict with its power, instead of the closest one of each group.
-    """
-    todo = checks(names, budget)
+    failed, todo = 0, checks(names, budget)
     found: list[Verdict] = []
     with progress_bar(len(todo)) as bar:
         for check in todo:
@@ -74,17 +61,22 @@ def _lines(names: Sequence[str], budget: Budget, verbose: bool) -> Iterator[tupl
             now = list(check.run())
             bar(advance=1)
             found += now
-            yield from _of(check, now, verbose)
-    level = sum(v.level > 0 for v in found) * budget.level
-    stated = ["", "what no black-box check can detect:", *(f"  {what}: {why}" for what, why in UNSEEN.items())]
-    stated.append(f"a correct registry fails with probability at most {level:.1g}")
+            for line, bad in _of(check, now, verbose):
+                print(line)
+                failed += bad
+    print("\nwhat no black-box check can detect:", *(f"  {what}: {why}" for what, why in UNSEEN.items()), sep="\n")
+    print(f"a correct registry fails with probability at most {sum(v.level > 0 for v in found) * level:.1g}")
+    result = f"{failed} failed" if failed else "nothing was refuted"
     if untested := sum(v.word == "not tested" for v in found):
-        stated.append(f"{untested} of {len(found)} checks have no power at this size: not tested")
-    yield from ((line, False) for line in stated)
+        stated = f"{untested} of {len(found)} checks have no power at this size: not tested"
+        print(stated)
+        result += f", {stated}"
+    print(result)
+    return 1 if failed else 0
 
 
 def _of(check: Check, found: Sequence[Verdict], verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the output lines of one check.
+    """Yield the output lines of one check, and whether each reports a failure.
 
     These are all verdicts if `verbose`, otherwise the failures, the untested claims and the closest passing check.
     """
