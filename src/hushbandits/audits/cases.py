@@ -12,7 +12,7 @@ from hushbandits.core.utils import Registry, nearest, parameters, ships
 from hushbandits.envs.exploration.voting import VotingTeam
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.linear.payload import Increments
-from hushbandits.registry import AGENTS, ENVS, WRAPPERS, assemble, make_batched, make_team, make_wrapper, takes
+from hushbandits.registry import AGENTS, ENVS, WRAPPERS, AnyEnv, assemble, make_batched, make_team, make_wrapper, takes
 from hushbandits.wrappers.mechanism import Mechanism
 from hushbandits.wrappers.secagg import SecAgg
 from hushbandits.wrappers.shuffle import Shuffle
@@ -167,8 +167,7 @@ class Case:
 
     def within(self, env: Env) -> "Case":
         """Return the case moved to `env`, with the same team, or with the wrapper of the same name in `env`."""
-        owner = self.team or next(w for w in env.wrappers if w.name == self.owner.name)
-        return replace(self, env=env, owner=owner)
+        return replace(self, env=env, owner=self.team or next(w for w in env.wrappers if w.name == self.owner.name))
 
     def over(self, *epsilons: float) -> "Iterator[Case]":
         """Yield the case rebuilt and reset for each of the `epsilons`; without an ε parameter, yield the case once."""
@@ -274,11 +273,7 @@ def _env(name: str, entry: Callable[..., object], subject: str, given: Params) -
 
 
 #: Envs in which the guarantees of a team are audited, by setting; in other settings, teams that vote by a routine.
-_HOMES: dict[str, type[Env] | str] = {
-    "feedback": Feedback,
-    "network": "CoopNetwork-v0",
-    "linear": "PrivateFedLinear-v0",
-}
+_HOMES: dict[str, AnyEnv] = {"feedback": Feedback, "network": "CoopNetwork-v0", "linear": "PrivateFedLinear-v0"}
 
 
 def home(team: Team) -> Env:
