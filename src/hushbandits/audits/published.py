@@ -22,7 +22,7 @@ def _always(t, since, grown, threshold):  # type: ignore[no-untyped-def]
 class _Claimed(Team):
     """Base class of teams that claim what the tree of their env claims, at these parameters."""
 
-    asks: ClassVar[dict[str, object]] = {}
+    asks: ClassVar[dict[str, object]] = {"epsilon": 1.0, "delta": 0.1}
 
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require the parameters of the tree as well."""
@@ -37,16 +37,12 @@ class SkippedNoise(_Claimed, FedUCB):
 
     trigger = _always
 
-    asks: ClassVar[dict[str, object]] = {"epsilon": 1.0, "delta": 0.1}
-
     def __init__(self) -> None:
         super().__init__(as_released=True)
 
 
 class ExactTrigger(_Claimed, FedUCB):
     """FedUCB as published, with exact noise: the time of a synchronisation is itself a release (D = 2.5)."""
-
-    asks: ClassVar[dict[str, object]] = {"epsilon": 1.0, "delta": 0.1}
 
     def __init__(self) -> None:
         super().__init__(threshold=2.5)
