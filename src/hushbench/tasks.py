@@ -288,8 +288,7 @@ def aggregate(strata: Sequence[Array]) -> tuple[float, tuple[float, float]]:
     >>> round(middle, 3), bool(0.3 < low < middle < high < 0.7)
     (0.5, True)
     """
-    middle = float(_iqm(*strata))
-    return middle, hb.stats.bootstrap(_iqm, *strata, level=LEVEL, resamples=2_000)
+    return float(_iqm(*strata)), hb.stats.bootstrap(_iqm, *strata, level=LEVEL, resamples=2_000)
 
 
 def _iqm(*strata: Array) -> Array:

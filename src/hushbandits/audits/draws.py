@@ -273,8 +273,7 @@ class Draws:
         """Return features of pairs of draws for an observer who knows the reward of the second draw."""
         mine, where = other[0] >= 0, tuple(np.maximum(other, 0))
         if self.coins:
-            both = 4 * self.noise + 2 * self.noise[where] + self.bits[where]
-            return {"sides": np.where(mine, both, np.nan)}
+            return {"sides": np.where(mine, 4 * self.noise + 2 * self.noise[where] + self.bits[where], np.nan)}
         seen = self.noise + self.moved
         one, two = (np.where(mine, x, np.nan) for x in (self._uniform(seen), self.u[where]))
         return {

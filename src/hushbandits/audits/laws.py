@@ -146,8 +146,7 @@ def _releases_by_law(case: Case) -> Iterator[Verdict]:
             claimed, found, unit = promise.epsilon, float(spent.sum()), "ε"
             if promise.delta:
                 pairs = [log_pair(Laplace(1 / cost), 1, 1) for cost in spent.tolist()]
-                step = max(2e-4, promise.epsilon / 20_000)
-                over = composed_delta(pairs, promise.epsilon * (1 + 1e-9), step)
+                over = composed_delta(pairs, promise.epsilon * (1 + 1e-9), max(2e-4, promise.epsilon / 20_000))
                 claimed, found, unit = promise.delta, max(over - 1e-9, 0.0), f"δ at ε = {promise.epsilon:.4g}"
             yield Verdict(case.subject, check, claimed, found, unit, promise=promise, least=promise.epsilon)
 
@@ -248,8 +247,7 @@ def drawn(case: Case, what: str, sizes: Sequence[int], runs: int, turn: int = 0,
     groups = _groups(it, np.array(sizes), own, third) | ({} if own else {"background": kinds, "most": full})
     bits, full = canary > 0 if own or pooled else bits, np.where(lost, 0.0, full)
     rewards = it.uniforms if own else None
-    draws = Draws(case, f"drawn, {what}", noise, parts, rng, bits, cost, canary, full, groups, rewards)
-    yield from draws.verdicts()
+    yield from Draws(case, f"drawn, {what}", noise, parts, rng, bits, cost, canary, full, groups, rewards).verdicts()
     if mechanism.planned(sizes[0]).wraps and "modulus" in it.env.sent_fields:
         yield _decoded(it, mechanism, sizes, case.subject, f"drawn, {what}")
 
@@ -300,8 +298,7 @@ def _graph(case: Case, what: str, turn: int, full: Array, given: list[Array] | N
     groups["round" if short else "stretch of the run"] = number if short else number // _STRETCH
     read = next(read for kind, read in KNOWN.items() if isinstance(case.owner, kind))(case.owner, it, x, full)
     rewards = (x + rng.random(x.shape)) / 2 if short else None
-    draws = Draws(case, f"drawn, {what}", bits=x > 0, groups=groups, rewards=rewards, rng=rng, **read)
-    yield from draws.verdicts()
+    yield from Draws(case, f"drawn, {what}", bits=x > 0, groups=groups, rewards=rewards, rng=rng, **read).verdicts()
 
 
 def _reports(wrapper: LocalLaplace, it: Seen, x: Array, full: Array) -> Params:

@@ -15,8 +15,7 @@ from scipy import stats
 
 from hushbandits.agents.zhou2024 import tree_of
 from hushbandits.audits.cases import Case, Verdict
-from hushbandits.audits.events import apart, fair
-from hushbandits.audits.events import features as told
+from hushbandits.audits.events import apart, fair, features
 from hushbandits.audits.planned import composed_delta
 from hushbandits.audits.play import Prescribed, Tap, rounds
 from hushbandits.core import Array, Seeds, Team
@@ -187,8 +186,7 @@ def as_drawn(case: Case, runs: int = 200, batches: int = 16) -> Iterator[Verdict
         if not isinstance(tree_of(made.env), TreeGaussian):
             yield Verdict(made.subject, "drawn, p-sums", 0, 0, untested="its noise is compared with its law in tests")
             continue
-        length = _length(made, batches)
-        tree, seen = transcript(made, WORLDS[0], np.zeros(runs, bool), made.budget.seed, length)
+        tree, seen = transcript(made, WORLDS[0], np.zeros(runs, bool), made.budget.seed, _length(made, batches))
         times = np.flatnonzero(seen.sent.all((1, 2)))
         data, server = seen.data.cumsum(0)[times], seen.blocks.cumsum(0)[times]
         noise = server - data
@@ -196,8 +194,7 @@ def as_drawn(case: Case, runs: int = 200, batches: int = 16) -> Iterator[Verdict
         z, level = unit(np.array(found), cast(TreeGaussian, tree)), made.budget.level
         silent = int((np.abs(z).max(-1) < 1e-6).sum())
         yield Verdict(made.subject, "drawn, p-sums without noise", 0, silent, "p-sums", promise=made.promise)
-        square = float((z**2).sum())
-        narrow, other = stats.chi2.cdf(square, z.size), stats.kstest(z.ravel(), "norm").pvalue
+        narrow, other = stats.chi2.cdf(float((z**2).sum()), z.size), stats.kstest(z.ravel(), "norm").pvalue
         power = f"σ {stats.chi2.ppf(level, z.size) / z.size:.3f}² off"
         for what, p, law in (("too little noise", narrow, False), ("another law", other, True)):
             size = math.log(max(float(p), 1e-300)) / math.log(level)
@@ -218,9 +215,9 @@ def two_worlds(case: Case) -> Iterator[Verdict]:
 
 def _seen(case: Case, world: World, bits: Array, seed: int) -> dict[str, Array]:
     _, seen = transcript(case, world, bits, seed, _length(case, 1))
-    times = seen.sent.any((1, 2))
-    entries = packed(seen.blocks)[times]
-    return told({"sent": seen.sent, "sum": entries[:, :, 0], "move": (entries @ [1, 0, -1, 1, -1])[:, :, :1]}, False)
+    entries = packed(seen.blocks)[seen.sent.any((1, 2))]
+    move = (entries @ [1, 0, -1, 1, -1])[:, :, :1]
+    return features({"sent": seen.sent, "sum": entries[:, :, 0], "move": move}, False)
 
 
 #: Checks of trees.

@@ -74,14 +74,14 @@ def black_box(
     length = 3 if change.every else 2  # blocks of an episode: the user is in the first one, or in all
     runs = min(-(-samples // len(where)), 1000)
     kinds = list(where) * -(-samples // (runs * len(where)))
-    seed = case.budget.seed + n + 1000 * (change.words == ABOVE)
-    bits = fair((len(kinds), runs, 1), seed, 1)
+    seed = case.budget.seed + 1000 * (change.words == ABOVE)
+    bits = fair((len(kinds), runs, 1), seed + n, 1)
 
     def play() -> dict[str, Array]:
         rewards = np.where(bits, *change.values[::-1])
         last = length if change.every else 1
         given = [block(kind, n, rewards[i] * (b < last)) for i, kind in enumerate(kinds) for b in range(length)]
-        it = seen(case.env, given, runs, case.budget.seed + 1000 * (change.words == ABOVE), how)
+        it = seen(case.env, given, runs, seed, how)
         views: dict[str, Array] = {k: x.reshape(len(kinds), length, runs) for k, x in it.fields.items()}
         views["reward"] -= np.array([block(kind, n, 0.0).sum() for kind in kinds])[:, None, None]
         views = {k: x.transpose(1, 0, 2).reshape(length, -1) for k, x in views.items()}

@@ -73,8 +73,7 @@ def share(hits: Array, mean: Array) -> float:
 
 def repeats(u: Array, alike: float) -> float:
     """Return the evidence of too many pairs within the distance `alike`, by Markov's bound or the second moment."""
-    gaps = np.diff(np.sort(u, axis=None)) <= alike
-    pairs, expected = int(gaps.sum()), u.size**2 * alike
+    pairs, expected = int((np.diff(np.sort(u, axis=None)) <= alike).sum()), u.size**2 * alike
     if not pairs:
         return 0.0
     return max(0.0, -math.log(expected if pairs == 1 else expected**2 + (2 * u.size * alike) ** 2 * u.size))

@@ -189,8 +189,7 @@ def _check_row(view: ParallelEnv, played: Sequence[Params], seed: int) -> None:
     row.reset(seed)
     for i, step in enumerate(played):
         phase = row.step if not view.two_phase else (row.pull, row.communicate)[i % 2]
-        action = stacked(row.action_space, list(step["actions"].values()), names, (1, len(names)))
-        earned = phase(action)[0]
+        earned = phase(stacked(row.action_space, list(step["actions"].values()), names, (1, len(names))))[0]
         if step["terminations"][names[0]] or step["truncations"][names[0]]:
             earned = earned + row.final_reward()[0]
         paid = dict(zip(names, earned.tolist(), strict=True))

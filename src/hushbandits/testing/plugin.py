@@ -24,8 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         options = metafunc.config.option
         if not options.of:
             raise pytest.UsageError("name the class to check, as in --of my_module:MyAgent")
-        cases = [case for of in options.of for case in _cases(of, options.where)]
-        metafunc.parametrize("check", cases)
+        metafunc.parametrize("check", [case for of in options.of for case in _cases(of, options.where)])
 
 
 def _cases(of: str, where: str | None) -> list[object]:
