@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hushbandits.audits.cases import Case
-from hushbandits.core import Action, Array, Env, Inbox, Law, Message, Payload, Seeds, Streams, Team, World, Wrapper
-from hushbandits.core.messages import Observation
+from hushbandits.core import Env, Inbox, Law, Observation, Payload, SecureFunction, Streams, Team, World, Wrapper
 from hushbandits.core.random.streams import generator_at
 from hushbandits.core.rollout import begin
-from hushbandits.core.wrapper import SecureFunction
+from hushbandits.core.utils import Action, Array, Message, Seeds
 from hushbandits.envs.feedback.env import Feedback
 from hushbandits.envs.feedback.users import Individuals
 from hushbandits.registry import assemble

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from hushbandits.agents.dubey2020_linear import FedUCB
 from hushbandits.agents.zhou2024 import PrivateFedLinUCB, tree_of
-from hushbandits.core import Guarantee, Requirements, World, jit
-from hushbandits.core.team import Team
+from hushbandits.core import Guarantee, Requirements, Team, World, jit
 from hushbandits.wrappers.tree import TreeGaussian
 from hushbandits.wrappers.vector_sum import ShuffledVectorSum
 

@@ -18,8 +18,7 @@ from hushbandits.audits.cases import Case, Verdict
 from hushbandits.audits.events import apart, fair, features
 from hushbandits.audits.planned import composed_delta
 from hushbandits.audits.play import Prescribed, Tap, rounds
-from hushbandits.core import Array, Seeds, Team
-from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core import Array, Seeds, Team, spawn_seeds
 from hushbandits.envs.linear.contexts import ContextLaw
 from hushbandits.envs.linear.env import Linear
 from hushbandits.privacy.binomial import COIN

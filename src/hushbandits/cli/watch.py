@@ -12,13 +12,11 @@ from rich.progress import track
 from tyro.conf import Positional, arg
 
 from hushbandits.adapters import render
-from hushbandits.adapters.render import moments, watched
 from hushbandits.bench.evaluate import planned
 from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.options import RunOptions
 from hushbandits.cli.console import Game, Players, make_console, parameters
-from hushbandits.core import integer, real, shown
-from hushbandits.core.task import RLTask
+from hushbandits.core import RLTask, integer, real, shown
 
 _MOST = 300  # frames
 _STILL = 2  # seconds that the last frame stays
@@ -68,7 +66,7 @@ def watch(
     core.task()  # prepares what the drawing needs, and raises if no arm is best
 
     def play() -> Iterator[RLTask]:
-        return islice(watched(core, team, game.seed), None if rounds is None else rounds + 1)
+        return islice(render.watched(core, team, game.seed), None if rounds is None else rounds + 1)
 
     def title() -> str:
         return render.title(core, f"{env} · {agent}", over=not core.running[0])
@@ -77,7 +75,7 @@ def watch(
         if task is not None:  # else keep the last frame
             render.draw(task, title(), figure)
 
-    drawn = frozenset(moments(sum(1 for _ in play()) - 1, frames))  # play once to count the frames
+    drawn = frozenset(render.moments(sum(1 for _ in play()) - 1, frames))  # play once to count the frames
     tasks = (task for i, task in enumerate(play()) if i in drawn)
     still = round(_STILL * fps)
     console = make_console(stderr=True)

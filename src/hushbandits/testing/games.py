@@ -14,12 +14,11 @@ from typing import TypeVar
 import numpy as np
 
 from hushbandits.agents.per_agent import PerAgent
-from hushbandits.core import Array, Env, Message, Observation, Params, Seeds, Team, checked, spawn_seeds
+from hushbandits.core import Array, Env, Field, Fields, Inbox, Message, Observation, Seeds, Team, checked, spawn_seeds
 from hushbandits.core.guarantee import GuaranteeSource
-from hushbandits.core.messages import Field, Fields, Inbox
 from hushbandits.core.rollout import begin
 from hushbandits.core.team import check_compatible, revealed
-from hushbandits.core.utils import parameters, words
+from hushbandits.core.utils import Params, parameters, words
 from hushbandits.registry import AnyEnv, AnyWrapper, assemble, list_envs, takes
 
 _Seen = TypeVar("_Seen")
