@@ -113,17 +113,16 @@ def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
     here = far[0][:, None] == 0
     later = (far[0][:, None] > 0) | (here & (far[1] > 0))
     best, kinds = (0.0, (0, 0, 0, 0)), 12 * a * a * max(int((later & (n > 0)).sum()) + 1, 1)
-    for i in range(a):
-        for j in range(a):
-            use = (n > 0) & (later | (here & (far[1] == 0) & (j > i)))
-            if not use.any():
-                continue
-            turns = [np.fft.ifft2(f[..., i].conj() * forms[0][..., j]) for f in forms[:2]]
-            plain = [np.fft.ifft2(f[..., i].conj() * f[..., j]).real for f in forms[2:]]
-            found = np.where(use, _unlikely(turns, plain, n), 0.0)
-            at = np.unravel_index(found.argmax(), found.shape)
-            lag = int(far[0][at[0]]), int(far[1][at[1]]), i, j
-            best = max(best, (float(found[at]) - math.log(kinds), lag))
+    for i, j in np.ndindex(a, a):
+        use = (n > 0) & (later | (here & (far[1] == 0) & (j > i)))
+        if not use.any():
+            continue
+        turns = [np.fft.ifft2(f[..., i].conj() * forms[0][..., j]) for f in forms[:2]]
+        plain = [np.fft.ifft2(f[..., i].conj() * f[..., j]).real for f in forms[2:]]
+        found = np.where(use, _unlikely(turns, plain, n), 0.0)
+        at = np.unravel_index(found.argmax(), found.shape)
+        lag = int(far[0][at[0]]), int(far[1][at[1]]), i, j
+        best = max(best, (float(found[at]) - math.log(kinds), lag))
     return best
 
 
