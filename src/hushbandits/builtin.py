@@ -16,16 +16,12 @@ _EXPLORATION = "envs.exploration.env:Exploration"
 _NETWORK = "envs.network.env:CoopNetwork"
 _FEEDBACK = "envs.feedback.env:Feedback"
 _LINEAR = "envs.linear.env:Linear"
+_PRICED = "envs.network.priced:PricedNetwork"
 _ROUTINES = ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
 #: The experiments of Zhou & Chowdhury 2024 in small, with bounded rewards.
-_SILOS = {
-    "contexts": "sphere+1",
-    "rewards": "bernoulli",
-    "activity": "all",
-    "n_agents": 20,
-    "n_arms": 20,
-    "n_features": 5,
-}
+_SILOS = {"contexts": "sphere+1", "rewards": "bernoulli", "activity": "all", "n_agents": 20, "n_arms": 20}
+#: How players of a best-arm routine explore.
+_ROUTINE = {"one_arm_per_step": True, "tolerance": 0.25, "require_confidence": True}
 _TRAINED = Path(__file__).parent / "data" / "policies"
 _POLICIES = (
     "ES-CoopNetwork", "ES-DPMASE", "ES-DistDP", "ES-DistDP-Tight", "MaskablePPO-DPMASE", "PPO-CoopNetwork", "PPO-DistDP"
@@ -57,14 +53,7 @@ ENVS = {
     "DPMASE-v0": _at(_EXPLORATION),
     "CorruptedElimination-v0": _at(_EXPLORATION, "VoteCorruption", eta=0.9),
     "DecentralizedExploration-v0": _at(
-        _EXPLORATION,
-        eta=0.9,
-        vote_rule=">=",
-        inactive_agents="keep",
-        termination="players",
-        one_arm_per_step=True,
-        tolerance=0.25,
-        require_confidence=True,
+        _EXPLORATION, eta=0.9, vote_rule=">=", inactive_agents="keep", termination="players", **_ROUTINE
     ),
     "CoopNetwork-v0": _at(_NETWORK),
     "HeavyTailedNetwork-v0": _at(_NETWORK, rewards="stable", means=RepeatingMeans((0.7, *[0.4] * 4))),
@@ -83,8 +72,8 @@ ENVS = {
     "LinearBandit-v0": _at(_LINEAR, n_agents=1),
     "FedLinear-v0": _at(_LINEAR),
     "FedLinear-All-v0": _at(_LINEAR, activity="all"),
-    "PrivateFedLinear-v0": _at(_LINEAR, "TreeGaussian", **_SILOS),
-    "ShuffleFedLinear-v0": _at(_LINEAR, "ShuffledVectorSum", **_SILOS),
+    "PrivateFedLinear-v0": _at(_LINEAR, "TreeGaussian", **_SILOS, n_features=5),
+    "ShuffleFedLinear-v0": _at(_LINEAR, "ShuffledVectorSum", **_SILOS, n_features=5),
     # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
     "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
     "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
@@ -92,10 +81,8 @@ ENVS = {
     "FedLinear-Train-v0": _at(
         _LINEAR, activity="all", n_agents=4, n_arms=5, n_features=5, horizon=200, contexts="pool"
     ),
-    "PricedNetwork-v0": _at("envs.network.priced:PricedNetwork"),
-    "PricedNetwork-Train-v0": _at(
-        "envs.network.priced:PricedNetwork", "LaplaceFilter", n_arms=5, n_agents=16, graph="grid", horizon=100, **_DRAWN
-    ),
+    "PricedNetwork-v0": _at(_PRICED),
+    "PricedNetwork-Train-v0": _at(_PRICED, "LaplaceFilter", n_arms=5, n_agents=16, graph="grid", horizon=100, **_DRAWN),
     # The same, hard to learn: far neighbours, lost reports, votes of the many or of those who seldom act, lost users.
     "DPMASE-Train-Wide-v0": _at(_EXPLORATION, n_arms=10, n_agents=8, threshold=3, horizon=1_000, **_DRAWN),
     "DPMASE-Train-Uneven-v0": _at(
