@@ -41,12 +41,11 @@ def _announce(id: str) -> None:
     taken = petting and (spelled in pettingzoo.parallel_registry or spelled in pettingzoo.aec_registry)
     if public in gymnasium.registry or taken:  # they would only warn
         raise ValueError(f"an env {public!r} is registered with Gymnasium or PettingZoo already; choose another name")
+    makers = "hushbandits.adapters.pettingzoo_modules"
     try:
+        # `id` is a word of gymnasium.make's own.
         gymnasium.register(
-            public,
-            "hushbandits.adapters.pettingzoo_modules:one_agent",
-            vector_entry_point="hushbandits.adapters.pettingzoo_modules:of_gymnasium",
-            kwargs={"env_id": id},  # `id` is a word of gymnasium.make's own
+            public, f"{makers}:one_agent", vector_entry_point=f"{makers}:of_gymnasium", kwargs={"env_id": id}
         )
     except gymnasium.error.Error as refused:  # it takes no name both with and without a version
         raise ValueError(f"id={id!r} cannot be registered with Gymnasium: {refused}") from None
@@ -55,13 +54,13 @@ def _announce(id: str) -> None:
         pettingzoo.register("aec", spelled, "hushbandits.adapters.make:make_aec", kwargs={"id": id})
 
 
+def _acts(cls: type) -> bool:
+    return issubclass(cls, Team) or callable(getattr(cls, "act", None))
+
+
 ENVS = Registry("env", "an Env class", lambda cls: issubclass(cls, Env), builtin.ENVS, "envs", _announce)
 AGENTS = Registry(
-    "agent",
-    "a Team class, or a class with act (and compose, receive) for PerAgent",
-    lambda cls: issubclass(cls, Team) or callable(getattr(cls, "act", None)),
-    builtin.AGENTS,
-    "agents",
+    "agent", "a Team class, or a class with act (and compose, receive) for PerAgent", _acts, builtin.AGENTS, "agents"
 )
 WRAPPERS = Registry("wrapper", "a Wrapper class", lambda cls: issubclass(cls, Wrapper), builtin.WRAPPERS, "wrappers")
 _TABLES = (ENVS, AGENTS, WRAPPERS)
@@ -368,8 +367,5 @@ def builtin_classes() -> list[type]:
 
 
 # For one agent alone.
-gymnasium.register(
-    "hushbandits/Bandit-v0",
-    "hushbandits.adapters.bandit:BanditEnv",
-    vector_entry_point="hushbandits.adapters.bandit:make_bandits",
-)
+_BANDIT = "hushbandits.adapters.bandit"
+gymnasium.register("hushbandits/Bandit-v0", f"{_BANDIT}:BanditEnv", vector_entry_point=f"{_BANDIT}:make_bandits")
