@@ -68,11 +68,7 @@ class BanditEnv(gymnasium.Env[Array, object]):
 
 
 def make_bandits(
-    num_envs: int = 1,
-    *,
-    autoreset: str | AutoresetMode = "same-step",
-    render_mode: str | None = None,
-    **kwargs: object,
+    num_envs: int = 1, *, autoreset: str | AutoresetMode = "same-step", render_mode: str | None = None, **kwargs: object
 ) -> VectorView:
     """Build a Gymnasium vector env of `num_envs` single-agent bandits, ``hushbandits/Bandit-v0``."""
     return make_vec(_ID, num_envs, autoreset=autoreset, render_mode=render_mode, **_alone(kwargs))

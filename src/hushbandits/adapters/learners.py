@@ -200,8 +200,7 @@ class Rows:
         if fits(space, flat):
             return shaped(flat, (self.runs, m))
         each = range(self.runs * m)
-        parts = flat if isinstance(flat, dict) else None
-        values = list(flat) if parts is None else [{name: part[i] for name, part in parts.items()} for i in each]
+        values = [{k: part[i] for k, part in flat.items()} for i in each] if isinstance(flat, dict) else list(flat)
         names = [f"sub-env {i}, agent_{i % m} of run {i // m}," for i in each]
         return stacked(space, values, names, (self.runs, m))
 

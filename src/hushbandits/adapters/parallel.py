@@ -51,11 +51,7 @@ class ParallelView(ParallelEnv[str, Array, object]):
         All agents' observations in a row.
     """
 
-    metadata: Params = {  # noqa: RUF012
-        "render_modes": ["human", "rgb_array", "ansi"],
-        "is_parallelizable": True,
-        "render_fps": 10,
-    }
+    metadata: Params = {"render_modes": ["human", "rgb_array", "ansi"], "is_parallelizable": True, "render_fps": 10}  # noqa: RUF012
 
     def __init__(
         self,
@@ -142,19 +138,17 @@ class ParallelView(ParallelEnv[str, Array, object]):
             (self.core, self.task), self._home = home, None
             return
         core, task = home
+        given = f"options={shown(asked)} of reset"
         if fixed := [name for name in asked if name in ("runs", "wrappers")]:
-            raise ValueError(f"options={shown(asked)} of reset cannot change {fixed[0]}: make another env")
+            raise ValueError(f"{given} cannot change {fixed[0]}: make another env")
         if core.spec is None:
-            raise ValueError(
-                f"options={shown(asked)} of reset must be None, because hb.make did not build this env: "
-                f"make another env"
-            )
+            raise ValueError(f"{given} must be None, because hb.make did not build this env: make another env")
         id, kwargs, wrappers = core.spec
         other = make_batched(id, wrappers=wrappers, **{**kwargs, **asked})
         its = other.task(**self.options)
         same = other.n_agents == core.n_agents
         if not same or (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
-            raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
+            raise ValueError(f"{given} would change the spaces: make another env")
         self.core, self.task, self._home = other, its, home
 
     def step(
