@@ -13,7 +13,7 @@ import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.distributions import Distribution
-from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
 from stable_baselines3.common.torch_layers import create_mlp
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
@@ -99,9 +99,8 @@ class _Nets(nn.Module):
         super().__init__()
         self._shape = shape
         own = widths or [32]
-        self.policy_net, self.value_net = (
-            nn.Sequential(*create_mlp(shape[1], -1, layers, activation)) for layers in (widths, own)
-        )
+        self.policy_net = nn.Sequential(*create_mlp(shape[1], -1, widths, activation))
+        self.value_net = nn.Sequential(*create_mlp(shape[1], -1, own, activation))
         self.latent_dim_pi, self.latent_dim_vf = [shape[1], *widths][-1], 2 * own[-1]
 
     def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -115,16 +114,8 @@ class _Nets(nn.Module):
         return torch.cat([each.mean(1), each.amax(1)], -1)
 
 
-class _Scores:
+class _Scores(BasePolicy):
     """Mixin that makes a policy of Stable-Baselines3 score choices one by one."""
-
-    observation_space: spaces.Box
-    action_space: spaces.Space[object]
-    net_arch: list[int] | dict[str, list[int]]
-    activation_fn: type[nn.Module]
-    action_dist: Distribution
-    action_net: nn.Linear
-    log_std: torch.Tensor
 
     def start_at_rule(self, setting: str) -> None:
         """Set the weights of a linear score to those of the hand-written rule of `setting`."""
@@ -137,7 +128,7 @@ class _Scores:
 
     def _get_action_dist_from_latent(self, latent: torch.Tensor) -> Distribution:
         if not isinstance(self.action_space, spaces.Box) or latent.shape[-1] != len(CHOICES["priced"]):
-            return super()._get_action_dist_from_latent(latent)  # type: ignore[misc]
+            return super()._get_action_dist_from_latent(latent)
         # numbers are varied where something may be said of the leading arm: others would spend ε on noise
         lead = torch.log(latent[..., CHOICES["priced"].index("lead")] + 0.05)
         noise = self.log_std + torch.cat([torch.zeros_like(lead), lead], -1)
