@@ -101,12 +101,11 @@ class Gradient:
         usual = "ends" if self.by_choice else "truncates"
         horizon = choice("algo.horizon", hyper.get("horizon", usual), HORIZONS)
         hyper = {name: value for name, value in hyper.items() if name != "horizon"}
+        venv.truncates = horizon == "truncates"
         if self.by_choice:
             from hushbandits.learning.equivariant import Described
 
             venv = Described(venv, horizon)
-        else:
-            venv.truncates = horizon == "truncates"
         if logs is not None:
             from stable_baselines3.common.vec_env import VecMonitor
 
