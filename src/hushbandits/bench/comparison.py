@@ -94,9 +94,8 @@ def compare(
     """
     choice("statistic", statistic, STATISTICS)
     level, seed = real("level", level, 0, 1), integer("seed", seed, 0)
-    for result in lines:
-        if not hasattr(result, "ends"):
-            raise TypeError(f"compare takes Results, not {shown(result)}")
+    if strange := [result for result in lines if not hasattr(result, "ends")]:
+        raise TypeError(f"compare takes Results, not {shown(strange[0])}")
     metric = _shared(lines) if metric is None else metric
     found = [one for result in lines for one in result.ends(metric)]
     if len(found) < 2:

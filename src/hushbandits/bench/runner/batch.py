@@ -58,9 +58,8 @@ def sampled(checkpoints: int | Sequence[int] | None, env: Env) -> Sequence[int]:
             raise ValueError(f"checkpoints={points} needs an env with a horizon; for this env, list the checkpoints")
         return tuple(sorted({int(x) for x in np.round(np.geomspace(1, horizon or 1, points))}))
     listed = [integer(f"checkpoints[{i}]", point, 1) for i, point in enumerate(checkpoints)]
-    for point in listed:
-        if horizon is not None and point > horizon:
-            raise ValueError(f"checkpoints: {point} must be at most the horizon of {horizon} {env.time_unit}")
+    if late := [point for point in listed if horizon is not None and point > horizon]:
+        raise ValueError(f"checkpoints: {late[0]} must be at most the horizon of {horizon} {env.time_unit}")
     return listed
 
 

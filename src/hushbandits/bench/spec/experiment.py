@@ -178,16 +178,15 @@ class Experiment(Part):
             texts = [canonical(v) for v in values]
             if not texts or len(set(texts)) < len(texts):
                 raise ValueError(f"sweep {parameter}={shown(list(values))} must list at least one value, none twice")
-        for key in ("runs", "wrappers"):  # every env takes these from its constructor
-            if key in self.env.params or f"env.{key}" in self.sweep:
-                raise ValueError(f"'env.{key}' is not a parameter of the env; set {key} = … in the experiment")
+        given = [*self.env.params, *(key.removeprefix("env.") for key in self.sweep)]
+        if own := [key for key in ("runs", "wrappers") if key in given]:  # every env takes these from its constructor
+            raise ValueError(f"'env.{own[0]}' is not a parameter of the env; set {own[0]} = … in the experiment")
         for use, prefixes in self._reached():
             by = {name: f"{name}={shown(value)}" for name, value in use.params.items()}
             for key in self.sweep:
                 prefix, _, name = key.rpartition(".")
                 if prefix in prefixes and by.setdefault(name, key) != key:
                     raise ValueError(f"sweep {key!r}: {use.called} already has {by[name]}; keep one of the two")
-        given = [*self.env.params, *(key.removeprefix("env.") for key in self.sweep)]
         if strange := [parameter for parameter in self.paired if parameter not in given]:
             raise ValueError(f"paired={strange[0]!r} must be a parameter that env or sweep sets")
         if twice := [label for label, n in Counter(self.lines()).items() if n > 1]:

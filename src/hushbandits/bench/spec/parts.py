@@ -126,9 +126,8 @@ def checked_table(what: str, given: object, known: Collection[str], needed: Iter
     """Return `given` if it is a table of `known` fields with all `needed` fields; else raise ``ValueError``."""
     if not isinstance(given, Mapping):
         raise ValueError(f"{what}: {shown(given)} must be a table")
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{what}: there is no field {shown(key)}{nearest(str(key), known)}")
+    if strange := [key for key in given if key not in known]:
+        raise ValueError(f"{what}: there is no field {shown(strange[0])}{nearest(str(strange[0]), known)}")
     for key in needed:
         if key not in given:
             inside = [name for name, value in given.items() if isinstance(value, Mapping) and key in value]
@@ -198,9 +197,8 @@ class Component(Part):
 
     def having(self, /, **params: object) -> Component:
         """Return a copy with `params` added; raise ``ValueError`` if a parameter has the name of a field."""
-        for key in params:
-            if key in ("type", "label", "on"):  # a TOML file has these fields in the same table
-                raise ValueError(f"{self.name}.{key} is a field, not a parameter: declare a component with {key} = …")
+        if own := [key for key in params if key in ("type", "label", "on")]:  # a TOML file has these in the same table
+            raise ValueError(f"{self.name}.{own[0]} is a field, not a parameter: declare a component with {own[0]} = …")
         made = copy(self)
         object.__setattr__(made, "params", {**self.params, **thaw(plain(params))})
         return made
