@@ -47,9 +47,8 @@ def papers(names: Sequence[str] = ()) -> list[str]:
         A name that is no such module.
     """
     known = [name for name, (_, experiments) in modules().items() if any(e.claims for e in experiments)]
-    for name in names:
-        if name not in known:
-            raise ValueError(f"no experiments with claims are named {name!r}{nearest(name, known)}")
+    if strange := [name for name in names if name not in known]:
+        raise ValueError(f"no experiments with claims are named {strange[0]!r}{nearest(strange[0], known)}")
     return list(dict.fromkeys(names)) or known
 
 
@@ -142,15 +141,10 @@ def _of_papers(counts: Iterable[Mapping[Origin, Counter[str]]]) -> Counter[str]:
 
 def _row(found: Reproduction, verdict: Verdict) -> str:
     lead = {"holds": (), "does not hold": ("**does not hold**",)}.get(verdict.verdict, (verdict.verdict,))
-    cells = (
-        *lead,
-        verdict.claim.sentence,
-        _measured(verdict),
-        verdict.region,
-        str(min((f.runs for f in verdict.findings), default=0)),
-        "" if verdict.claim.origin == "paper" else verdict.claim.origin,
-        _place(verdict.claim.source or found.experiment.source, found.experiment.source),
-    )
+    claim, runs = verdict.claim, min((f.runs for f in verdict.findings), default=0)
+    whose = "" if claim.origin == "paper" else claim.origin
+    place = _place(claim.source or found.experiment.source, found.experiment.source)
+    cells = (*lead, claim.sentence, _measured(verdict), verdict.region, str(runs), whose, place)
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
