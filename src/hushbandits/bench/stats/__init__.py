@@ -228,15 +228,14 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
     x, y = np.asarray(x, float), np.asarray(y, float)
     if min(len(x), len(y)) < 2:
         return 1.0
-    f = STATISTICS[statistic]
+    f, rng = STATISTICS[statistic], np.random.default_rng(seed)
+    batch = max(1, 4_000_000 // (len(x) + len(y)))
+
+    def apart(a: Array, b: Array, axis: int) -> Array:
+        return np.abs(f(a, axis=axis) - f(b, axis=axis))
+
     splits = stats.permutation_test(
-        (x, y),
-        lambda a, b, axis: np.abs(f(a, axis=axis) - f(b, axis=axis)),
-        vectorized=True,
-        n_resamples=resamples,
-        batch=max(1, 4_000_000 // (len(x) + len(y))),
-        alternative="greater",
-        random_state=np.random.default_rng(seed),
+        (x, y), apart, n_resamples=resamples, batch=batch, alternative="greater", random_state=rng
     )
     # Tolerance: sums of decimals depend on their order, and an equal split must not look less extreme than it is.
     slack = 1e-12 * max(float(np.abs(x).max()), float(np.abs(y).max()))
