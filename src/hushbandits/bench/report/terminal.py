@@ -1,5 +1,7 @@
 """Terminal output of a results folder's texts: control characters are replaced, so that they have no effect."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,12 +31,7 @@ def escape(text: object) -> str:
 
 
 def print_table(
-    console: "Console",
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    named: int,
-    left: Collection[int],
+    console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], named: int, left: Collection[int]
 ) -> None:
     """Print a table; if it is wider than the console, each row becomes a paragraph.
 
