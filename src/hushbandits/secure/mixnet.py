@@ -181,8 +181,7 @@ class Mixnet:
 
 def mixed_words(hops: int, insecure_seed: bool) -> tuple[str, ...]:
     """Return the assumptions under which mixes hide the order of messages."""
-    one = "mix follows the protocol, and"
-    mixes = one if hops == 1 else f"{hops} mixes follow the protocol, and one at least"
+    mixes = "mix follows the protocol, and" if hops == 1 else f"{hops} mixes follow the protocol, and one at least"
     senders = "all senders of a batch but one do not collude: who knows the others' messages knows the last"
     simulated = ("keys and orders follow from the run's seed: a simulation",) if insecure_seed else ()
     return (f"the {mixes} keeps its order secret", senders, *simulated)
