@@ -245,10 +245,9 @@ def privacy_report(
         raise ValueError(f"agent_kwargs={shown(agent_kwargs)} cannot change {agent.name}, which is an instance")
     team = agent if agent is None or isinstance(agent, Team) else make_team(agent, **(agent_kwargs or {}))
     built = cast("AnyEnv | Env", getattr(getattr(env, "unwrapped", env), "core", env))
-    if isinstance(built, Env):
-        if kwargs or wrappers:
-            raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env instance; give an env id instead")
-    else:
+    if isinstance(built, Env) and (kwargs or wrappers):
+        raise ValueError(f"{shown(kwargs or wrappers)} cannot change an env instance; give an env id instead")
+    if not isinstance(built, Env):
         if delta != DELTA and takes(built, "delta"):
             kwargs["delta"] = delta
         built = assemble(built, team, runs=1, env=kwargs, wrappers=wrappers)
