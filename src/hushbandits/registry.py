@@ -286,9 +286,8 @@ def assemble(env_id: AnyEnv, team: Team | None, *, runs: int, env: Params, wrapp
         raise ValueError(f"wrappers={shown(wrappers)} must be a list of wrappers, such as [Huber(0.05)] or ['Loss']")
     entry, made = spec.load(), tuple(w if isinstance(w, Wrapper) else make_wrapper(w) for w in wrappers)
     brought = {name: WRAPPERS.find(name) for name in spec.wrappers}
-    for w in made:
-        if (name := getattr(w, "name", "")) in brought:
-            raise ValueError(f"env {title(env_id)} has a {name} already: pass parameters of {name} to the env instead")
+    if had := [name for w in made if (name := getattr(w, "name", "")) in brought]:
+        raise ValueError(f"env {title(env_id)} has a {had[0]} already: pass parameters of {had[0]} to the env instead")
     known_to = {name: parameters(its) for name, its in brought.items()}
     taken = [p for its in known_to.values() for p in its]
     if team is not None:

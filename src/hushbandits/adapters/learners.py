@@ -61,9 +61,8 @@ def task_options(id: AnyEnv, given: Params) -> tuple[Info, Info]:
     """
     learner = getattr(ENVS.find(id).load(), "rl_task", None)  # an env may declare no task
     own = {*learner.takes()} - {*_TASKS} if learner is not None else set()
-    for name in given:
-        if name in own and (takes(id, name) or name in ENVS.find(id).defaults):
-            raise TypeError(f"{name}= is both a parameter of env {title(id)} and a task option: rename the option")
+    if both := [name for name in given if name in own and (takes(id, name) or name in ENVS.find(id).defaults)]:
+        raise TypeError(f"{both[0]}= is both a parameter of env {title(id)} and a task option: rename the option")
     options = {k: v for k, v in given.items() if k in own or (k in _TASKS and v is not None)}
     return options, {k: v for k, v in given.items() if k not in own and k not in _TASKS}
 
