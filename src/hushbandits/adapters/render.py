@@ -98,8 +98,7 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
     while obs.running.any():
         action = team.act(obs)
         if which is not None:
-            arm = action[which] if isinstance(action, tuple) else action
-            task.arm = np.array(arm, np.int64)
+            task.arm = np.array(action[which] if isinstance(action, tuple) else action, np.int64)
         task.obs = obs = env.pull(action)
         task.pulled(obs)
         task.obs = obs = env.communicate(speak(obs.reward))

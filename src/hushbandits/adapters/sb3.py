@@ -103,8 +103,7 @@ class RowsVecEnv(VecEnv):
 
     def _infos(self) -> list[Info]:
         # one each, for wrappers write into them
-        labels = self.rows.task.labels
-        return [dict(labels) for _ in range(self.num_envs)]
+        return [dict(self.rows.task.labels) for _ in range(self.num_envs)]
 
     def close(self) -> None:
         """Do nothing, because no resource is open."""

@@ -115,8 +115,7 @@ def _spec(space: Space, lead: tuple[int, int], device: torch.device) -> TensorSp
     if isinstance(space, spaces.MultiBinary):
         return Binary(shape=shape, dtype=torch.int8, device=device)
     if isinstance(space, spaces.Dict):
-        parts = {name: _spec(part, lead, device) for name, part in space.items()}
-        return Composite(parts, shape=lead, device=device)
+        return Composite({name: _spec(part, lead, device) for name, part in space.items()}, shape=lead, device=device)
     assert isinstance(space, spaces.Box)
     low, high = (torch.as_tensor(bound, device=device).expand(shape) for bound in (space.low, space.high))
     return Bounded(low, high, shape=shape, dtype=low.dtype, device=device)
