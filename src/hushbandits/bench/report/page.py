@@ -57,13 +57,11 @@ def write(store: Store, path: Path, trusted: Collection[str] | None = None) -> P
     sections = [_section(store, e, gone, trusted) for e in store.experiments]
     wanted = {cell.key: (cell, e.runs) for e in sorted(store.experiments, key=lambda e: e.runs) for cell in e.cells()}
     asked = [(cell, runs) for key, (cell, runs) in wanted.items() if key not in gone]
+    done = sum(len(store.rows.numbers(cell.key, runs)) for cell, runs in asked)
+    total = sum(runs for _, runs in asked)
+    mixed = len({about.get("sources") for about in sessions}) > 1
     page = env.get_template("page.html").render(
-        store=store,
-        done=sum(len(store.rows.numbers(cell.key, runs)) for cell, runs in asked),
-        total=sum(runs for _, runs in asked),
-        sections=sections,
-        sessions=sessions,
-        mixed=len({about.get("sources") for about in sessions}) > 1,
+        store=store, done=done, total=total, sections=sections, sessions=sessions, mixed=mixed
     )
     with replacing(path) as out:
         out.write(page)

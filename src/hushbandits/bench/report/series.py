@@ -163,8 +163,7 @@ def _theory(figure: Figure, lines: Sequence[Configuration], parts: Sequence[Arra
 def _called(path: str, line: Configuration, x: Array) -> Array:
     _, env = line.env or ("", {})
     try:
-        bound = imported("bound", path)
-        y = bound(env, {"type": line.cell.agent.name, **line.agent}, x)
+        y = imported("bound", path)(env, {"type": line.cell.agent.name, **line.agent}, x)
         return np.broadcast_to(np.asarray(y, float), x.shape)
     except Exception as error:  # a formula that fails at these parameters must not prevent the figure
         _warn(path, line.cell.label, words(error))

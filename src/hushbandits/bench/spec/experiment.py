@@ -61,8 +61,7 @@ class Cell:
     def seed_text(self) -> str:
         """Return the text from which, together with the master seed, the seeds of the runs are derived."""
         spec = ENVS.find(self.home.name)
-        params = {**spec.defaults, **self.home.params}
-        return seed_text(spec.load(), params, self.paired, self.seed_group)
+        return seed_text(spec.load(), {**spec.defaults, **self.home.params}, self.paired, self.seed_group)
 
     @property
     def shared_runs(self) -> str:
