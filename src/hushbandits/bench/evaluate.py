@@ -83,15 +83,14 @@ def evaluate(
                 raise reply.raised or RuntimeError(f"a worker failed:\n{reply.error}")
             played[batch.runs[0]] = reply
             bar.end(batch)
-    names = title(env_id), title(first.agent)
-    agents = [Component(names[1])]
-    whole = Experiment(name="results", title=first.label, env=Component(names[0]), agents=agents, runs=runs)
+    id, who = title(env_id), title(first.agent)
+    whole = Experiment(name="results", title=first.label, env=Component(id), agents=[Component(who)], runs=runs)
     (cell,) = whole.cells()
     ends, lines, times = zip(*(played[number] for number in sorted(played)), strict=True)
     finals = {name: np.concatenate([one[name] for one in ends]) for name in ends[0]}
     curves = {name: (times[0], np.concatenate([one[name] for one in lines])) for name in lines[0]}
     data, measures = Runs(np.arange(runs), finals, curves), Measures(gathered(*met))
-    source, home = (first.seed, first.seed_text), (names[0], first.env_params)
+    source, home = (first.seed, first.seed_text), (id, first.env_params)
     one = Configuration(cell, cell.line, data, measures, seed_source=source, env=home, agent=first.params)
     return Results((Part(whole, (one,)),), met=met)
 

@@ -201,14 +201,12 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
         ).rstrip()  # fmt: skip
     tallies = {name: _tally(text) for name, (_, text) in sections.items()}
     of_papers = _of_papers(tallies.values())
+    overview = [
+        (text.splitlines()[0].removeprefix("## ").partition(":")[0], size, map(counted, tallies[name].values()))
+        for name, (size, text) in sorted(sections.items())
+    ]
     page = env.get_template("reproduction.md").render(
-        total=of_papers.total(),
-        verdicts=counted(of_papers),
-        overview=[
-            (text.splitlines()[0].removeprefix("## ").partition(":")[0], size, map(counted, tallies[name].values()))
-            for name, (size, text) in sorted(sections.items())
-        ],
-        sections=sorted(sections.items()),
+        total=of_papers.total(), verdicts=counted(of_papers), overview=overview, sections=sorted(sections.items())
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as out:
