@@ -19,7 +19,9 @@ _LINEAR = "envs.linear.env:Linear"
 _PRICED = "envs.network.priced:PricedNetwork"
 _ROUTINES = ("Naive", "Median", "SE", "SER3", "SER4", "KL-Racing", "LUCB", "KL-LUCB", "UGapEc")
 #: The experiments of Zhou & Chowdhury 2024 in small, with bounded rewards.
-_SILOS = {"contexts": "sphere+1", "rewards": "bernoulli", "activity": "all", "n_agents": 20, "n_arms": 20}
+_SILOS = {
+    "contexts": "sphere+1", "rewards": "bernoulli", "activity": "all", "n_agents": 20, "n_arms": 20, "n_features": 5
+}  # fmt: skip
 #: How players of a best-arm routine explore.
 _ROUTINE = {"one_arm_per_step": True, "tolerance": 0.25, "require_confidence": True}
 _TRAINED = Path(__file__).parent / "data" / "policies"
@@ -72,8 +74,8 @@ ENVS = {
     "LinearBandit-v0": _at(_LINEAR, n_agents=1),
     "FedLinear-v0": _at(_LINEAR),
     "FedLinear-All-v0": _at(_LINEAR, activity="all"),
-    "PrivateFedLinear-v0": _at(_LINEAR, "TreeGaussian", **_SILOS, n_features=5),
-    "ShuffleFedLinear-v0": _at(_LINEAR, "ShuffledVectorSum", **_SILOS, n_features=5),
+    "PrivateFedLinear-v0": _at(_LINEAR, "TreeGaussian", **_SILOS),
+    "ShuffleFedLinear-v0": _at(_LINEAR, "ShuffledVectorSum", **_SILOS),
     # For learners: drawn instances, short episodes that can be won (docs/to-beat.md has reference scores).
     "DPMASE-Train-v0": _at(_EXPLORATION, n_arms=3, n_agents=4, threshold=1, horizon=200, **_DRAWN),
     "CoopNetwork-Train-v0": _at(_NETWORK, n_arms=5, n_agents=4, horizon=200, **_DRAWN),
