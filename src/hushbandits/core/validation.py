@@ -271,7 +271,7 @@ def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead:
     action = _at_once(space, values)
     if action is None:
         action = _at_once(space, [_spelled(space, name, value) for name, value in zip(names, values, strict=True)])
-    return shaped(action, lead)
+    return shaped(action, lead) if isinstance(action, dict) else action.reshape(*lead, *action.shape[1:])
 
 
 def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
