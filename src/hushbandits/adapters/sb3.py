@@ -103,7 +103,8 @@ class RowsVecEnv(VecEnv):
 
     def _infos(self) -> list[Info]:
         # one each, for wrappers write into them
-        return [dict(self.rows.task.labels) for _ in range(self.num_envs)]
+        labels = self.rows.task.labels
+        return [dict(labels) for _ in range(self.num_envs)]
 
     def close(self) -> None:
         """Do nothing, because no resource is open."""

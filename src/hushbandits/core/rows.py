@@ -32,7 +32,8 @@ def set_rows(part: object, rows: Array | None, /, **fresh: object) -> None:
         if rows is None:
             setattr(part, name, value)
         elif isinstance(value, list):
+            held = getattr(part, name)
             for row, one in zip(rows, value, strict=True):
-                getattr(part, name)[row] = one
+                held[row] = one
         else:
             getattr(part, name)[rows] = value
