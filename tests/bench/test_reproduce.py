@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from bench_helpers import experiment
 
+import hushbandits as hb
 from benchmarks import archive
 from hushbandits.bench import reproduce as reproducing
+from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.check import check, check_claims, check_declared
 from hushbandits.bench.spec.catalog import modules, reasons
 from hushbandits.bench.spec.claim import Claim, Ratio
@@ -80,6 +82,25 @@ def test_claims_are_counted_by_whose_they_are_and_the_headline_has_the_papers(pa
     assert "of 2 claims of the papers: 1 hold, 1 undecided" in reproducing.said(found)[-1]
     (row,) = [line for line in text.splitlines() if "own does not hold" in line]
     assert "| own |" in row
+
+
+def test_runs_that_two_experiments_of_a_paper_share_are_played_once(papers, monkeypatch):
+    played, play = [], Batch.play
+
+    def counted(batch, watch=None):
+        if type(batch) is Batch:  # not a probe
+            played.extend((batch.key, number) for number in batch.runs)
+        return play(batch, watch)
+
+    monkeypatch.setattr(Batch, "play", counted)
+    assert main(["reproduce", "beta2001", "--jobs", "1", "--quick"]) == 0
+    assert len(played) == len(set(played)) == 2 * 6
+    second = reproducing.modules()["beta2001"][1][1].quickly()
+    hb.run(second, papers / "alone")
+    copied, alone = (sorted(p.name for p in papers.glob(f"{f}/rows/*")) for f in (f"runs/{second.name}-quick", "alone"))
+    assert copied == alone  # the names have the contents' digests
+    cost = reproducing.expected(["beta2001"], papers / "new", 0, True, hb.RunOptions(jobs=1))
+    assert cost.summed("all").runs == 2 * 6
 
 
 def test_a_failing_run_is_shown_and_ends_with_1(papers, capsys, monkeypatch):

@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from hushbandits.bench.report.ours import PAGE, check_ours
 from hushbandits.bench.report.tables import interval, number
-from hushbandits.bench.run import run
 from hushbandits.bench.runner.archive import read_archive
 from hushbandits.bench.runner.batch import missing
 from hushbandits.bench.runner.configuration import configurations
 from hushbandits.bench.runner.cost import estimate
 from hushbandits.bench.runner.files import replacing
-from hushbandits.bench.runner.options import Estimate, RunOptions
-from hushbandits.bench.runner.run import Failure, Played
+from hushbandits.bench.runner.options import Estimate, RunOptions, chosen_of
+from hushbandits.bench.runner.run import Failure, Played, play
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.catalog import modules, reasons
 from hushbandits.bench.spec.claim import ORIGINS, Origin
@@ -64,18 +63,20 @@ def reproduce(
 ) -> Iterator[Reproduction]:  # fmt: skip
     """Run the experiments of the modules `names` one by one, judge their claims, and yield a `Reproduction` of each.
 
-    While an experiment is played, the one before is judged.
+    While an experiment is played, the one before is judged.  Runs that a paper's experiments share are played once.
     With `archive`, a file or folder of ``python -m benchmarks archive``, nothing is run: its rows are judged.
     """
+    chosen = chosen_of(options)
     with ThreadPoolExecutor(1) as judging:
         found = deque[Future[Reproduction]]()
         for paper in names:
-            mine = claiming(paper, out, quick)
+            mine, stores = claiming(paper, out, quick), list[Store]()
             kept = archive and read_archive(archive, paper, [e for e, _ in mine], seed, quick)
             for experiment, folder in mine:
                 if not kept:
                     check_ours(folder)
-                outcome = Played(kept, 0, [], False) if kept else run(experiment, folder, seed=seed, options=options)
+                outcome = Played(kept, 0, [], False) if kept else play([experiment], folder, seed, None, chosen, stores)
+                stores.append(outcome.store)
                 found.append(judging.submit(_judged, paper, experiment, outcome, None if kept else folder / PAGE))
                 if len(found) > 1:
                     yield found.popleft().result()
@@ -85,9 +86,11 @@ def reproduce(
 
 def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: RunOptions) -> Estimate:
     """Return the expected cost of what `reproduce` would play."""
-    tasks = []
+    tasks, planned = [], dict[str, int]()  # runs of a cell so far
     for experiment, folder in (found for paper in names for found in claiming(paper, out, quick)):
-        tasks += [(experiment.name, batch) for batch in missing(Store(folder, [experiment], seed))]
+        new = [b for b in missing(Store(folder, [experiment], seed)) if b.runs[-1] >= planned.get(b.key, 0)]
+        planned |= {batch.key: batch.runs[-1] + 1 for batch in new}
+        tasks += [(experiment.name, batch) for batch in new]
     return estimate(tasks, options)
 
 

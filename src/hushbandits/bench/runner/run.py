@@ -67,9 +67,13 @@ class Played:
 
 
 def play(
-    experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions
-) -> Played:
-    """Play the missing runs of `experiments` and save them in the folder `out`, as in `hushbandits.run`."""
+    experiments: Sequence[Experiment], out: Path | str, seed: int, shard: str | None, options: RunOptions,
+    others: Sequence[Store] = (),
+) -> Played:  # fmt: skip
+    """Play the missing runs of `experiments` and save them in the folder `out`, as in `hushbandits.run`.
+
+    Runs that `others` hold are copied.
+    """
     part = parse_shard(shard or "1/1")
     seed = integer("seed", seed, 0, float("inf"))
     reach(os.getcwd())
@@ -92,11 +96,15 @@ def play(
     _refuse_edits(store, own, bool(tasks), options, notify)
     for problem in store.problems:
         notify(problem)
-    if restyled or tasks:
-        store.begin(_versions())
     failures: list[Failure] = []
+    if changed := restyled or bool(tasks):
+        store.begin(_versions())
     if tasks:
         _note(store, own, instances, shard, options)
+        if others:
+            store.copy(others)
+            tasks = missing(store, part)
+    if tasks:
         with kept():
             options = _estimate(store, tasks, options, here=not own)  # user code may kill its process
             processes = workers(options.jobs) if options.address is None else 1000  # a cluster's number is unknown
@@ -107,7 +115,7 @@ def play(
     if part == (1, 1):
         store.compact()
     played = sum(len(t.runs) for t in tasks) - sum(len(f.runs) for f in failures)
-    return Played(store, played, failures, restyled or bool(tasks))
+    return Played(store, played, failures, changed)
 
 
 def _estimate(store: Store, tasks: Sequence[Batch], options: RunOptions, here: bool) -> RunOptions:

@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -176,6 +176,18 @@ class Store:
         self._measures |= measures
         if time.monotonic() - self._flushed > _SECONDS:
             self.flush()
+
+    def copy(self, others: Iterable["Store"]) -> None:
+        """Add the runs of this folder's cells that `others` have from number 0 on, if they are more than here."""
+        asked = {cell.key: experiment.runs for experiment in self.experiments for cell in experiment.cells()}
+        for other in others:
+            for key in self.cells.keys() & other.cells.keys():
+                found = other.rows.runs(key, asked[key])
+                last = len(found.numbers) - 1
+                if last >= len(self.rows.numbers(key)) and found.numbers[last] == last:
+                    self.add(self.cells[key], found, other.metrics_spec(self.cells[key]))
+        self.flush()
+        self.reread()
 
     def flush(self) -> None:
         """Write the waiting batches to one file, and delete older files of the same runs.
