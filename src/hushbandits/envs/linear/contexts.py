@@ -94,9 +94,7 @@ class SpherePlusOne(ContextLaw):
 
     def draw(self, u: Array, pool: Array, x: Array) -> None:
         d = x.shape[3]
-        x[:, :, :d, :-1] = np.eye(d, d - 1)
-        x[:, :, d:, :-1] = unit(normal(u.reshape(*x.shape[:3], d - 1)[:, :, d:]))
-        x[..., -1] = 1.0
+        _lift(unit(normal(u.reshape(*x.shape[:3], d - 1)[:, :, d:])), x)
 
     def seen(self, x: Array) -> Array:
         """Return ``x/‖x‖``."""
@@ -205,20 +203,32 @@ def unit(x: Array) -> Array:
     """Return the vectors `x` divided by their norms."""
     if x.shape[-1] >= 8:  # from there on, NumPy adds up squares in eight parts
         return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
-    out = x.copy()
-    _scale(out.reshape(-1, x.shape[-1]))
+    out = np.empty(x.shape)
+    _scale(x.reshape(-1, x.shape[-1]), out.reshape(-1, x.shape[-1]))
     return out
 
 
 @lean
-def _scale(x):  # type: ignore[no-untyped-def]
+def _scale(x, out):  # type: ignore[no-untyped-def]
     for n in range(len(x)):
         square = 0.0
         for i in range(x.shape[1]):
             square += x[n, i] * x[n, i]
         norm = math.sqrt(square)
         for i in range(x.shape[1]):
-            x[n, i] /= norm
+            out[n, i] = x[n, i] / norm
+
+
+@lean
+def _lift(v, x):  # type: ignore[no-untyped-def]
+    """Write e_j + e_d for j < d, then e_d, and then (v, 1) for each of the vectors `v` to `x`."""
+    d = x.shape[3]
+    for r in range(x.shape[0]):
+        for a in range(x.shape[1]):
+            for k in range(x.shape[2]):
+                for i in range(d - 1):
+                    x[r, a, k, i] = v[r, a, k - d, i] if k >= d else 0.0
+                x[r, a, k, min(k, d - 1)] = x[r, a, k, d - 1] = 1.0
 
 
 @jit
