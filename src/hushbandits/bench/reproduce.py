@@ -4,6 +4,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,11 +87,12 @@ def reproduce(
 
 def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: RunOptions) -> Estimate:
     """Return the expected cost of what `reproduce` would play."""
-    tasks, planned = [], dict[str, int]()  # runs of a cell so far
+    tasks, planned = [], dict[str, int]()  # how many runs of a cell are counted
     for experiment, folder in (found for paper in names for found in claiming(paper, out, quick)):
-        new = [b for b in missing(Store(folder, [experiment], seed)) if b.runs[-1] >= planned.get(b.key, 0)]
-        planned |= {batch.key: batch.runs[-1] + 1 for batch in new}
-        tasks += [(experiment.name, batch) for batch in new]
+        for batch in missing(Store(folder, [experiment], seed)):
+            if runs := tuple(run for run in batch.runs if run >= planned.get(batch.key, 0)):
+                tasks.append((experiment.name, replace(batch, runs=runs)))
+                planned[batch.key] = runs[-1] + 1
     return estimate(tasks, options)
 
 

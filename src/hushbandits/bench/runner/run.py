@@ -72,7 +72,7 @@ def play(
 ) -> Played:  # fmt: skip
     """Play the missing runs of `experiments` and save them in the folder `out`, as in `hushbandits.run`.
 
-    Runs that `others` hold are copied.
+    Runs that the folders `others` hold are copied from there.
     """
     part = parse_shard(shard or "1/1")
     seed = integer("seed", seed, 0, float("inf"))

@@ -178,7 +178,7 @@ class Store:
             self.flush()
 
     def copy(self, others: Iterable["Store"]) -> None:
-        """Add the runs of this folder's cells that `others` have from number 0 on, if they are more than here."""
+        """Copy the runs of shared cells from `others`, where these have more of them, from 0 on without a gap."""
         asked = {cell.key: experiment.runs for experiment in self.experiments for cell in experiment.cells()}
         for other in others:
             for key in self.cells.keys() & other.cells.keys():
