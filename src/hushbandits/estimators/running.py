@@ -162,6 +162,10 @@ class Log(Samples):
         self.state = self.state._replace(start=self._lists.start, data=self._lists.data)
 
 
+#: Values of a list that wait, at most, until they are sorted.
+_UNSORTED = 64
+
+
 class Tails(Samples):
     """Samples stored as sums and tails, for trimmed means (`TrimmedMean`, `LugosiMendelson`)."""
 
@@ -180,18 +184,14 @@ class Tails(Samples):
         memo = np.zeros((*shape, 10))
         memo[..., 3:5] = -math.inf, math.inf
         self.state = Ends(
-            np.zeros(shape, np.int64), head, lists.start, lists.size, lists.data, memo, np.zeros((2, shape[2], 1)),
-            np.zeros(shape[2], np.int64), self.keep, isinstance(estimator, LugosiMendelson),
-            estimator.parameters[0],
+            np.zeros(shape, np.int64), head, lists.start, lists.size, np.zeros_like(lists.size), lists.data, memo,
+            np.zeros(_UNSORTED), self.keep, isinstance(estimator, LugosiMendelson), estimator.parameters[0],
         )  # fmt: skip
 
     def reserve(self, most: Array) -> None:
-        lists, pairs = self._lists, (most + 1) // 2
-        lists.reserve(lists.size, np.repeat(pairs.ravel(), 2))
-        new, wide = self.state.new, int(pairs.max(initial=1))
-        if new.shape[2] < wide:
-            new = np.zeros((2, self.shape[2], 2 * wide))
-        self.state = self.state._replace(start=lists.start, data=lists.data, new=new)
+        lists = self._lists
+        lists.reserve(lists.size, np.repeat((most.ravel() + 1) // 2, 2))
+        self.state = self.state._replace(start=lists.start, data=lists.data)
 
 
 def kind(estimator: Estimator) -> type[Samples]:

@@ -9,31 +9,35 @@ from hushbandits.estimators.rules import add, clipped_points, kept_points, short
 
 
 class Ends(NamedTuple):
-    """The state of `Tails`: sums and sorted tails of the samples of all runs, agents and arms.
+    """The state of `Tails`: sums and tails of the samples of all runs, agents and arms.
 
     Y holds all of N values up to 2B, then the B lowest and the B highest; X what lies beyond the inner ends of those.
+    Both end with values that are not sorted yet, because no estimate has depended on their ranks.
     """
 
     n: Array  # (R, M, K) samples
     #: (R, M, K, 8), a cache line an arm: the odd sample; the inner ends of Y's tails, (∞, −∞) until they are full; the
-    #: sum of all X in double-double; whether the tails have changed since the last estimate.
+    #: sum of all X in double-double; whether a Y has arrived beyond 𝒵 since the last sorting.
     head: Array
-    start: Array  # (2RMK,) of the sorted lists Y (at 2i) and X (at 2i + 1) in `data`
+    start: Array  # (2RMK,) of the lists Y (at 2i) and X (at 2i + 1) in `data`
     size: Array
+    tidy: Array  # (2RMK,) how many of their values are sorted
     data: Array
-    memo: Array  # (R, M, K, 7) the last estimate and what it was made of
-    new: Array  # (2, K, …) one agent's new Y and X
-    fresh: Array  # (K,) how many
+    memo: Array  # (R, M, K, 10) the last estimate and what it was made of
+    new: Array  # room for a list's values that are not sorted, as many as there may be
     keep: Array  # (R, M) B of each agent's arms
     clips: bool
     epsilon: float
 
 
 @lean
-def _merge(data, start, size, new):
-    # put values into the sorted list
+def _merge(data, start, size, tidy, new):
+    # sort the list, of which the first `tidy` are sorted
+    new = new[: size - tidy]
+    for j in range(new.size):
+        new[j] = data[start + tidy + j]
     _sort(new)
-    end = start + size
+    end = start + tidy
     for j in range(new.size - 1, -1, -1):
         p = end
         if p > start and data[p - 1] > new[j]:
@@ -43,7 +47,6 @@ def _merge(data, start, size, new):
             up[i] = low[i]
         data[p + j] = new[j]
         end = p
-    return size + new.size
 
 
 @lean
@@ -72,7 +75,7 @@ _CUT, _MEAN, _BOTTOM, _TOP, _BELOW, _ABOVE, _OUT, _MORE, _FIRST = range(1, 10)  
 @lean
 def take(own, r, m, arm, reward, count):
     """Add agent m's first `count` values to the halves X and Y in turn, and update the sum of X and the tails."""
-    n, head, new, fresh, keep = own.n[r, m], own.head[r, m], own.new, own.fresh, own.keep[r, m]
+    n, head = own.n[r, m], own.head[r, m]
     for s in range(count):
         k, y = np.uint64(arm[s]), reward[s]  # unsigned: Numba then checks no sign
         n[k] += 1
@@ -82,51 +85,49 @@ def take(own, r, m, arm, reward, count):
         x, low, high = head[k, _ODD], head[k, _LOW], head[k, _HIGH]
         head[k, _SUM], head[k, _REST] = add(head[k, _SUM], head[k, _REST], x)
         if not (low <= y <= high and low <= x <= high):  # most pairs are between the tails
-            new[0, k, fresh[k]], new[1, k, fresh[k]] = y, x
-            fresh[k] += 1
-    for a in range(fresh.size):
-        if fresh[a]:
-            y, x, known = new[0, a, : fresh[a]], new[1, a, : fresh[a]], own.memo[r, m, a]
-            i = 2 * ((r * own.head.shape[1] + m) * fresh.size + a)
-            _grow(y, x, keep, i, own.start, own.size, own.data, head[a], known)
-            fresh[a] = 0
+            _append(own, r, m, k, x, y)
 
 
 @lean
-def _outside(new, low, high):
-    # move what lies beyond [low, high] to the front
-    kept = 0
-    for x in new:
-        if x < low or x > high:
-            new[kept] = x
-            kept += 1
-    return kept
-
-
-@lean
-def _grow(y, x, keep, i, start, size, data, head, known):
-    # take in new values of one arm
-    full, low, high = size[i] == 2 * keep, head[_LOW], head[_HIGH]
-    y = y[: _outside(y, low, high)]
-    for value in y:
-        if value < known[_BOTTOM] or value > known[_TOP]:  # 𝒵 may have changed
+def _append(own, r, m, k, x, y):
+    # append the values beyond the inner ends to the tails
+    head, known, i = own.head[r, m, k], own.memo[r, m, k], 2 * _place(own, r, m, k)
+    if not head[_LOW] <= y <= head[_HIGH]:
+        own.data[own.start[i] + own.size[i]] = y
+        own.size[i] += 1
+        if y < known[_BOTTOM] or y > known[_TOP]:  # 𝒵 may have changed
             head[_CHANGED] = 1.0
-    size[i] = _merge(data, start[i], size[i], y)
-    if size[i] >= 2 * keep:
+    if not head[_LOW] <= x <= head[_HIGH]:
+        own.data[own.start[i + 1] + own.size[i + 1]] = x
+        own.size[i + 1] += 1
+        if x < known[_BOTTOM] or x > known[_TOP]:
+            known[_BELOW if x < known[_BOTTOM] else _ABOVE] += 1.0
+            known[_OUT], known[_MORE] = add(known[_OUT], known[_MORE], x)
+    if max(own.size[i] - own.tidy[i], own.size[i + 1] - own.tidy[i + 1]) == own.new.size:
+        _sort_tails(own, r, m, k)
+
+
+@lean
+def _place(own, r, m, k):
+    return (r * own.n.shape[1] + np.int64(m)) * own.n.shape[2] + np.int64(k)
+
+
+@lean
+def _sort_tails(own, r, m, k):
+    # sort an arm's lists, and cut them to the tails
+    head, known, i, keep = own.head[r, m, k], own.memo[r, m, k], 2 * _place(own, r, m, k), own.keep[r, m]
+    data, start, size, tidy, grown = own.data, own.start, own.size, own.tidy, own.size[i] > own.tidy[i]
+    for j in range(i, i + 2):
+        _merge(data, start[j], size[j], tidy[j], own.new)
+    if grown and size[i] >= 2 * keep:
         size[i] = _cut(data, start[i], size[i], keep, size[i] - keep)
         low, high = data[start[i] + keep - 1], data[start[i] + keep]
+        x = data[start[i + 1] : start[i + 1] + size[i + 1]]
+        _move(known, x, min(low, known[_BOTTOM]), max(high, known[_TOP]))
+        a, b = np.searchsorted(x, low), np.searchsorted(x, high, "right")  # these X lie in the tails no longer
+        size[i + 1] = _cut(data, start[i + 1], x.size, a, b)
         head[_LOW], head[_HIGH] = low, high
-        if y.size or not full:  # some X lie in the tails no longer
-            tail = data[start[i + 1] : start[i + 1] + size[i + 1]]
-            _move(known, tail, min(low, known[_BOTTOM]), max(high, known[_TOP]))
-            a, b = np.searchsorted(tail, low), np.searchsorted(tail, high, "right")
-            size[i + 1] = _cut(data, start[i + 1], size[i + 1], a, b)
-    x = x[: _outside(x, low, high)]
-    for value in x:
-        if value < known[_BOTTOM] or value > known[_TOP]:
-            known[_BELOW if value < known[_BOTTOM] else _ABOVE] += 1.0
-            known[_OUT], known[_MORE] = add(known[_OUT], known[_MORE], value)
-    size[i + 1] = _merge(data, start[i + 1], size[i + 1], x)
+    tidy[i], tidy[i + 1] = size[i], size[i + 1]
 
 
 @lean
@@ -207,8 +208,9 @@ def _median(x, y, odd, more):
 
 @lean
 def _estimate(own, r, m, k, n, q, cut, same, known):
-    head, i, half = own.head[r, m, k], 2 * ((r * own.head.shape[1] + m) * own.head.shape[2] + k), n // 2
+    head, i, half = own.head[r, m, k], 2 * _place(own, r, m, k), n // 2
     if cut < 0 or head[_CHANGED] or not same:
+        _sort_tails(own, r, m, k)
         y = own.data[own.start[i] : own.start[i] + own.size[i]]
         x = own.data[own.start[i + 1] : own.start[i + 1] + own.size[i + 1]]
         if cut < 0:
