@@ -155,17 +155,17 @@ def _byzantine(of: SampleRules) -> Rules:
     def hear(own, r, mail, posted):
         arm, reward = mail.values
         depth, _, agents = mail.sent.shape
-        g, arms, rewards, after = r % mail.sender.shape[0], own.arms, own.rewards, posted % depth + 1
+        g, arms, rewards, far = r % mail.sender.shape[0], own.arms, own.rewards, min(depth, posted)
         for m in range(agents):
+            sender, shell, i = mail.sender[g, m], mail.shell[g, m], posted % depth
             arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], np.uint64(1)
-            for s in range(mail.degree[g, m]):
-                late, w = mail.delay[g, m, s], np.uint64(mail.sender[g, m, s])  # unsigned: Numba then checks no sign
-                if late > posted:  # slots come nearest first: messages of all further ones have not arrived yet
-                    break
-                i = np.uint64(after - late if late <= after else after - late + depth)
-                if mail.sent[i, r, w]:
-                    arms[count], rewards[count] = arm[i, r, w], reward[i, r, w]
-                    count += np.uint64(1)
+            for d in range(min(far, shell.size - 1)):  # reports of round `posted` − d
+                pulled, paid, sent = arm[i, r], reward[i, r], mail.sent[i, r]
+                for s in range(shell[d], shell[d + 1]):
+                    w = np.uint64(sender[s])  # unsigned: Numba then checks no sign
+                    arms[count], rewards[count] = pulled[w], paid[w]
+                    count += np.uint64(sent[w])
+                i = i - 1 if i > 0 else depth - 1
             take(own.samples, r, m, arms, rewards, np.int64(count))
 
     return Rules(act, learn, hear)
