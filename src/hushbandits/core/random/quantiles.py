@@ -54,24 +54,27 @@ def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
 @jit
 def _look_up(u, location, levels, tables, low, high, out):
     """Write tabulated quantiles to `out`, or NaN where no table covers location and `u`; return the number of NaN."""
-    missing = 0
+    missing, known = 0, np.zeros(location.shape[1], np.int64)
     for i in range(u.size):
-        v = min(u[i], 1.0 - u[i])
-        which = np.searchsorted(levels, location[i])
-        if v < _LEAST or which == levels.size or levels[which] != location[i]:
-            out[i] = np.nan
-            missing += 1
-            continue
-        octave = 0  # v in [¼, ½]
-        while v < 0.25:
+        v, octave = min(u[i], 1.0 - u[i]), 0
+        beyond = v < _LEAST
+        while v < 0.25 and not beyond:  # v in [¼, ½]
             octave, v = octave + 1, 2.0 * v
         place = _PIECES * (4.0 * v - 1.0)
-        piece = min(int(place), _PIECES - 1)
+        piece, half = min(int(place), _PIECES - 1), 1 if u[i] > 0.5 else 0
         x = 2.0 * (place - piece) - 1.0
-        total = 0.0
-        for c in tables[which, 1 if u[i] > 0.5 else 0, octave, piece]:
-            total = total * x + c
-        out[i] = min(max(total, low), high)
+        for k in range(known.size):
+            which = known[k]
+            if which == levels.size or levels[which] != location[i, k]:
+                which = known[k] = np.searchsorted(levels, location[i, k])
+            if beyond or which == levels.size or levels[which] != location[i, k]:
+                out[i, k] = np.nan
+                missing += 1
+                continue
+            total, coefficients = 0.0, tables[which, half, octave, piece]
+            for d in range(_DEGREE + 1):
+                total = total * x + coefficients[d]
+            out[i, k] = min(max(total, low), high)
     return missing
 
 
@@ -100,14 +103,17 @@ class Tabled(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return quantiles from the tables, or from `law` where no table covers location and `u`."""
-        u, location = np.broadcast_arrays(u, location)
-        out = np.empty(u.shape)
-        flat = np.ascontiguousarray(u).ravel(), np.ascontiguousarray(location).ravel()
+        u = np.asarray(u)
+        full = np.broadcast_shapes(u.shape, np.shape(location))
+        arms = full[-1] if u.shape[-1:] == (1,) else 1  # of one u
+        location = np.broadcast_to(location, full).reshape(-1, arms)
+        rows = np.broadcast_to(u, (*full[:-1], 1) if arms > 1 else full).ravel()
+        out = np.empty(location.shape)
         low, high = (0.0, 1.0) if self.law.unit_interval else (-np.inf, np.inf)
-        if _look_up(*flat, *_tables(self.law, self.fixed), low, high, out.reshape(-1)):
+        if _look_up(rows, location, *_tables(self.law, self.fixed), low, high, out):
             left = np.isnan(out)
-            out[left] = self.law.quantile(u[left], location[left])
-        return out
+            out[left] = self.law.quantile(np.broadcast_to(rows[:, None], out.shape)[left], location[left])
+        return out.reshape(full)
 
 
 def tabled(law: Law, locations: Array) -> Law:

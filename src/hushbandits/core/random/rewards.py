@@ -174,8 +174,7 @@ class TruncatedGaussian(Law):
     def quantile(self, u: Array, location: Array) -> Array:
         """Return μ + σ Φ⁻¹(Φ(a) + u (Φ(b) − Φ(a))), clipped to [0, 1], with a = −μ/σ and b = (1 − μ)/σ."""
         low, high = scipy.special.ndtr(-location / self.sigma), scipy.special.ndtr((1 - location) / self.sigma)
-        inside: Array = scipy.special.ndtri(low + np.maximum(u, TINY) * (high - low))
-        return np.clip(location + self.sigma * inside, 0.0, 1.0)
+        return np.clip(location + self.sigma * normal(low + np.maximum(u, TINY) * (high - low)), 0.0, 1.0)
 
     def mean(self, location: Array) -> Array:
         """Return μ + σ (φ(a) − φ(b)) / (Φ(b) − Φ(a)), with a = −μ/σ and b = (1 − μ)/σ."""
