@@ -92,6 +92,8 @@ def _search(start, near, max_hops, first, found, hops, degree, queue, seen):
             hop += 1
             last = high
             for i in range(low, last):
+                if high == agents:
+                    break
                 for e in range(start[queue[i]], start[queue[i] + 1]):
                     w = near[e]
                     if seen[w] != m:
@@ -152,8 +154,13 @@ def tree_reach(graph: Links, root: int, max_hops: int) -> Near:
 
 
 def hops_from(graph: Links, root: int | None = None) -> Array:
-    """Return hop distances from `root` to all agents, ``(M,)``, or between all agents, ``(M, M)``."""
-    return shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root).astype(np.int64)
+    """Return hop distances in a connected graph from `root` to all agents, ``(M,)``, or between all, ``(M, M)``."""
+    if root is not None:
+        return shortest_path(_sparse(graph), unweighted=True, directed=False, indices=root).astype(np.int64)
+    agents = len(graph.start) - 1
+    near, hops = reach(graph, agents), np.zeros((agents, agents), np.int64)
+    hops[np.repeat(np.arange(agents), near.degree), near.sender[near.sender >= 0]] = near.hops[near.sender >= 0]
+    return hops
 
 
 def _sparse(graph: Links) -> csr_array:
