@@ -36,7 +36,8 @@ class Probe(Batch):
     """A batch of which only the beginning is played; its metrics are its expected cost.
 
     If episodes have no fixed length, a first run is played to its end, and its length stands for all.  The beginning of
-    the batch is played again as long as it gets faster, since the first times compile code and fill caches.
+    a run is played as long as it gets faster, since the first times compile code and fill caches, and then that of the
+    batch.
     """
 
     memory: bool = False
@@ -49,16 +50,20 @@ class Probe(Batch):
         """
         env, team = self.prepared()
         part = replace(self, runs=self.runs[: team.runs_at_once(EnvView(env))])
-        first = [] if env.fixed_length else _marks(replace(self, runs=self.runs[:1]), lambda marks: math.inf)
-        marks, again = [(math.inf, 0.0)], _marks(part, lambda marks: self.seconds)
+        one = replace(self, runs=self.runs[:1])  # its setup is short
+        first = [] if env.fixed_length else _marks(one, lambda marks: math.inf)
+        marks, again = [(math.inf, 0.0)], _marks(one, lambda marks: self.seconds)
         while _reached(again) > _FASTER * _reached(marks):
-            marks, again = again, _marks(part, lambda marks: self.seconds)
-        short, longer = _whole(again, first), lambda marks: min(_SHARE * _whole(marks, first), _LONGEST)
-        if again[-1][0] < _SHARE * short:
-            again = _marks(part, longer)
-            if _whole(again, first) > _FASTER * short:
-                again = _marks(part, longer)
-        seconds = _whole(again, first) * len(self.runs) / len(part.runs)
+            marks, again = again, _marks(one, lambda marks: self.seconds)
+
+        def enough(marks: _Marks) -> float:
+            return max(self.seconds, min(_SHARE * _whole(marks, first), _LONGEST))
+
+        marks = _marks(part, enough)
+        early = next((i for i, (spent, _) in enumerate(marks) if i > 1 and spent - marks[0][0] > self.seconds), -1)
+        if _whole(marks, first) > _FASTER * _whole(marks[: early + 1] or marks, first):
+            marks = _marks(part, enough)
+        seconds = _whole(marks, first) * len(self.runs) / len(part.runs)
         length = _reached(first) if first else 1.0
         found = {"seconds": seconds, "length": length, "pid": os.getpid(), "spent": time.process_time()}
         if self.memory:
@@ -70,7 +75,7 @@ _Marks = list[tuple[float, float]]
 
 
 def _marks(batch: Batch, most: Callable[[_Marks], float]) -> _Marks:
-    """Play a batch for about `most` CPU seconds, which may depend on the marks, and at least to the third mark.
+    """Play a batch for about `most` CPU seconds after its setup, and at least to the third mark.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def _marks(batch: Batch, most: Callable[[_Marks], float]) -> _Marks:
 
     def watch(progress: float) -> None:
         marks.append((time.process_time() - began, progress))
-        if len(marks) >= 3 and marks[-1][0] > most(marks):
+        if len(marks) >= 3 and marks[-1][0] - marks[0][0] > most(marks):
             raise _EnoughError
 
     with contextlib.suppress(_EnoughError):
