@@ -24,7 +24,7 @@ _ROUGHLY = 0.02
 #: How much further a probe gets than one that compiled code or filled caches.
 _FASTER = 1.5
 #: Number of cells that are probed, besides the first of each experiment.
-_MOST = 200
+_MOST = 100
 
 
 class _EnoughError(Exception):
