@@ -7,9 +7,9 @@
     them, and of everything between (which lies in 𝒵 at all times to come) only its sum and count.  B is the most
     that any round until the horizon can ask for, ``N − q + 1`` at the largest N of that agent and t: about 2ϵN, and
     where ϵ is small about 9 ln T (of 2α, the root and L).  An arrival in the bulk costs two comparisons and an
-    addition; one in the tails finds its place there, O(B); an estimate walks what is left out, O(B), where the tails
-    or the number of those points have changed, and is O(1) elsewhere.  Nothing is ever sorted anew, and memory is O(B)
-    per arm.
+    addition; one in the tails is put aside.  An estimate is O(1), unless a Y has arrived beyond 𝒵 or the number of
+    points left out has changed: then what was put aside finds its place, O(B) each, and what is left out is walked,
+    O(B).  Nothing is ever sorted anew, and memory is O(B) per arm.
 ``Log``   for all others: the samples in order; an estimate reads all of them.
 
 Sums are kept in double-double, so that they equal those of the naive estimator whatever the order of arrival.
