@@ -17,7 +17,7 @@ class Ends(NamedTuple):
 
     n: Array  # (R, M, K) samples
     #: (R, M, K, 8), a cache line an arm: the odd sample; the inner ends of Y's tails, (∞, −∞) until they are full; the
-    #: sum of all X in double-double; whether a Y has arrived beyond 𝒵 since the last sorting.
+    #: sum of all X in double-double; whether a Y has arrived beyond 𝒵 since the last estimate.
     head: Array
     start: Array  # (2RMK,) of the lists Y (at 2i) and X (at 2i + 1) in `data`
     size: Array
@@ -90,7 +90,7 @@ def take(own, r, m, arm, reward, count):
 
 @lean
 def _append(own, r, m, k, x, y):
-    # append the values beyond the inner ends to the tails
+    # append what lies beyond the inner ends, and sort when there is no more room
     head, known, i = own.head[r, m, k], own.memo[r, m, k], 2 * _place(own, r, m, k)
     if not head[_LOW] <= y <= head[_HIGH]:
         own.data[own.start[i] + own.size[i]] = y

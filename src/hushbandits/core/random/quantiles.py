@@ -103,9 +103,8 @@ class Tabled(Law):
 
     def quantile(self, u: Array, location: Array) -> Array:
         """Return quantiles from the tables, or from `law` where no table covers location and `u`."""
-        u = np.asarray(u)
-        full = np.broadcast_shapes(u.shape, np.shape(location))
-        arms = full[-1] if u.shape[-1:] == (1,) else 1  # of one u
+        full = np.broadcast_shapes(np.shape(u), np.shape(location))
+        arms = full[-1] if np.shape(u)[-1:] == (1,) else 1  # of one u
         location = np.broadcast_to(location, full).reshape(-1, arms)
         rows = np.broadcast_to(u, (*full[:-1], 1) if arms > 1 else full).ravel()
         out = np.empty(location.shape)
