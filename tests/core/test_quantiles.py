@@ -50,6 +50,12 @@ def test_a_quantile_that_no_table_is_near_has_none():
     assert Tabled(law, (0.5,)).quantile(u, np.array(0.5)).tolist() == law.quantile(u, np.array(0.5)).tolist()
 
 
+def test_all_arms_of_a_uniform_are_looked_up_as_one_by_one():
+    table, means, u = Tabled(Beta(), MEANS[1:]), np.array([*MEANS, 0.3]), points()
+    one_by_one = [table.quantile(u, mean) for mean in means]
+    assert table.quantile(u[:, None], means).T.tolist() == np.array(one_by_one).tolist()
+
+
 @pytest.mark.parametrize("means", [MEANS, UniformMeans()])
 def test_arms_that_are_pulled_often_are_looked_up(means):
     def tables(law, pulls, **kwargs):
