@@ -60,8 +60,8 @@ class Probe(Batch):
             return max(self.seconds, min(_SHARE * _whole(marks, first), _LONGEST))
 
         marks = _marks(part, enough)
-        early = next((i for i, (spent, _) in enumerate(marks) if i > 1 and spent - marks[0][0] > self.seconds), -1)
-        if _whole(marks, first) > _FASTER * _whole(marks[: early + 1] or marks, first):
+        early = sum(spent - marks[0][0] <= self.seconds for spent, _ in marks)
+        if _whole(marks, first) > _FASTER * _whole(marks[: max(3, early + 1)], first):  # code was compiled late
             marks = _marks(part, enough)
         seconds = _whole(marks, first) * len(self.runs) / len(part.runs)
         length = _reached(first) if first else 1.0
