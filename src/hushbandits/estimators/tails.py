@@ -109,7 +109,7 @@ def _append(own, r, m, k, x, y):
 
 @lean
 def _place(own, r, m, k):
-    return (r * own.n.shape[1] + np.int64(m)) * own.n.shape[2] + np.int64(k)
+    return (r * own.n.shape[1] + m) * own.n.shape[2] + np.int64(k)
 
 
 @lean
