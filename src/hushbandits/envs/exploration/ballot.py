@@ -26,7 +26,7 @@ class VoteState(NamedTuple):
     running: Array  # (R,)
     rounds: Array  # (R,)
     messages: Array  # (R,)
-    cumulative: Array  # (R, N) running sums of P over the pool
+    cumulative: Array  # (R, 2, N) sums of P over the pool up to each agent; the agents that n/N of the total draws
     stop: int  # one of STOPS
     horizon: int  # −1: none
     needed: int  # votes that remove an arm
@@ -59,10 +59,10 @@ def open_votes(env: World, runs: int) -> VoteState:
     return VoteState(
         env.weights, env.inactive_agents == "drop", round_cost, regret=np.zeros(runs), active_agents=turns,
         pool=np.tile(env.weights > 0, (runs, 1)), running=np.ones(runs, bool), rounds=rounds, messages=messages,
-        cumulative=np.empty((runs, n)), stop=STOPS[env.termination], horizon=-1 if env.horizon is None else env.horizon,
-        needed=env.votes_needed, vote_cost=vote_cost, active=np.empty((runs, k), bool), sent=sent, counted=counted,
-        votes=np.empty((runs, k), np.int64), read=np.empty((runs, n), np.int64), holds=np.empty((runs, n), np.int64),
-        open_seats=np.empty((runs, 2), np.int64),
+        cumulative=np.empty((runs, 2, n)), stop=STOPS[env.termination], vote_cost=vote_cost,
+        horizon=-1 if env.horizon is None else env.horizon, needed=env.votes_needed, sent=sent, counted=counted,
+        active=np.empty((runs, k), bool), votes=np.empty((runs, k), np.int64), read=np.empty((runs, n), np.int64),
+        holds=np.empty((runs, n), np.int64), open_seats=np.empty((runs, 2), np.int64),
     )  # fmt: skip
 
 
@@ -103,29 +103,29 @@ def _open(rows, turns, weights, leaves, cost, regret, active_agents, pool, runni
 
 @lean
 def accumulate(weights, pool, cumulative):
-    """Write the cumulative weights of the agents in the pool, in index order, to `cumulative`."""
-    total = 0.0
-    for n in range(weights.size):
-        if pool[n]:
-            total += weights[n]
-        cumulative[n] = total
+    """Write the cumulative weights of the agents in the pool, in index order, and who is drawn at each n/N of them."""
+    total, n = 0.0, 0
+    for m in range(weights.size):
+        if pool[m]:
+            total += weights[m]
+        cumulative[0, m] = total
+    for i in range(weights.size):
+        while n < weights.size - 1 and cumulative[0, n] * weights.size <= i * total:
+            n += 1
+        cumulative[1, i] = n
 
 
 @lean
 def draw_agent(cumulative, u):
     """Return the first agent whose cumulative weight exceeds ``u`` times the total; the agent's weight is positive."""
-    target = u * cumulative[-1]
-    guess = int(u * cumulative.size)  # correct for a uniform P while all agents are in the pool
-    if cumulative[guess] > target and (guess == 0 or cumulative[guess - 1] <= target):
-        return guess
-    low, high = 0, cumulative.size
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    sums, target, n = cumulative[0], u * cumulative[0, -1], int(u * cumulative.shape[1])
+    if sums[n] <= target or (n and sums[n - 1] > target):  # the weights differ, or agents have left
+        n = int(cumulative[1, n])
+        while n and sums[n - 1] > target:  # by rounding
+            n -= 1
+        while sums[n] <= target:
+            n += 1
+    return n
 
 
 @lean
@@ -133,7 +133,7 @@ def retire(weights, pool, cumulative, n):
     """Remove agent n from the pool; return whether the pool still has an agent with a positive weight."""
     pool[n] = False
     accumulate(weights, pool, cumulative)
-    return cumulative[-1] > 0.0
+    return cumulative[0, -1] > 0.0
 
 
 @lean
@@ -233,7 +233,7 @@ def decided(stop, running, active, open_seats, cumulative):
     found = np.zeros(running.size, np.bool_)
     for r in range(found.size):
         if not running[r]:
-            over = cumulative[r, -1] == 0.0
+            over = cumulative[r, 0, -1] == 0.0
             found[r] = over or finished(stop, active[r].sum(), open_seats[r, 0], open_seats[r, 1])
     return found
 
@@ -305,5 +305,5 @@ def talk(
         each = int(sums is None)
         left, new = count(vote[r, 0], arrived[r, 0], each, ballots[r, n], votes[r], needed, active[r])
         messages[r] += vote_cost * new
-        over = cumulative[r, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
+        over = cumulative[r, 0, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)
         running[r] = not (over or finished(stop, left, open_seats[r, 0], open_seats[r, 1]))

@@ -319,7 +319,7 @@ class Exploration(Env):
     @property
     def deserted(self) -> Array:
         """Runs in which no agent can act any more, ``(R,)`` bool."""
-        return self.book.cumulative[:, -1] == 0.0
+        return self.book.cumulative[:, 0, -1] == 0.0
 
     def vote_loss(self) -> tuple[float, Array] | None:
         """Return the rate at which votes are lost, and cursors of the random numbers that decide each loss.
