@@ -26,7 +26,7 @@ class VoteState(NamedTuple):
     running: Array  # (R,)
     rounds: Array  # (R,)
     messages: Array  # (R,)
-    cumulative: Array  # (R, 2, N) sums of P over the pool up to each agent; the agents that n/N of the total draws
+    cumulative: Array  # (R, 2, N) running sums of P over the pool, and the agents that u = 0, 1/N, …, (N − 1)/N draw
     stop: int  # one of STOPS
     horizon: int  # −1: none
     needed: int  # votes that remove an arm
@@ -103,7 +103,7 @@ def _open(rows, turns, weights, leaves, cost, regret, active_agents, pool, runni
 
 @lean
 def accumulate(weights, pool, cumulative):
-    """Write the cumulative weights of the agents in the pool, in index order, and who is drawn at each n/N of them."""
+    """Write the cumulative weights of the agents in the pool, in index order, and the agents that u = i/N draws."""
     total, n = 0.0, 0
     for m in range(weights.size):
         if pool[m]:
@@ -120,7 +120,7 @@ def draw_agent(cumulative, u):
     """Return the first agent whose cumulative weight exceeds ``u`` times the total; the agent's weight is positive."""
     sums, target, n = cumulative[0], u * cumulative[0, -1], int(u * cumulative.shape[1])
     if sums[n] <= target or (n and sums[n - 1] > target):  # the weights differ, or agents have left
-        n = int(cumulative[1, n])
+        n = int(cumulative[1, n])  # the first that may be drawn
         while n and sums[n - 1] > target:  # by rounding
             n -= 1
         while sums[n] <= target:
