@@ -15,7 +15,6 @@ from hushbandits.core import LONGEST, Array, Field, Metric, Requirements, Stream
 from hushbandits.core.messages import Inbox, Observation
 from hushbandits.core.utils import Message
 from hushbandits.envs.network.env import CoopNetwork
-from hushbandits.envs.network.episode import phases
 from hushbandits.envs.network.inbox import SlotInbox
 from hushbandits.envs.rounds.env import play
 
@@ -227,8 +226,11 @@ class Federated(Team):
         return self._arm
 
     def compose(self, reward: Array) -> Message:
+        _learn(self._books, self._arm[None], reward[None], self._due)
+        return self._message()
+
+    def _message(self) -> Message:
         books, due = self._books, self._due
-        _learn(books, self._arm[None], reward[None], due)
         if due.any():
             np.divide(books.s, books.n, out=self._mean, where=due[..., None])
             np.copyto(self._count, books.n, where=due[..., None])
@@ -255,21 +257,22 @@ class Federated(Team):
     def episode(
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
-        """Play the rounds of a phase but its last at once, or return False if the env or an override prevents it."""
+        """Play the rounds of a phase at once, or return False if the env or an override prevents it."""
         ours = all(map(self.ships, _PHASES))
         if not (ours and isinstance(env, CoopNetwork) and env.can_pull_ahead and env._abreast):
             return False
 
         def advance(most: int) -> None:
             books = self._books
-            quiet = np.where(books.each > 0, books.each * books.left - books.place - 1, LONGEST)  # until a phase ends
-            rounds = min(most, int(quiet.min()), max(1, _BLOCK // self._arm.size))
-            if rounds == 0:
-                phases(env, self)
-                return
+            left = int(np.where(books.each > 0, books.each * books.left - books.place, LONGEST).min())
+            rounds = min(most, left, max(1, _BLOCK // self._arm.size))
             arms = np.empty((rounds, *self._arm.shape), np.int64)
-            _choose(self._books, arms)
-            _learn(self._books, arms, env.pull_ahead(arms), self._due)
+            _choose(books, arms)
+            _learn(books, arms, env.pull_ahead(arms, rounds == left), self._due)
+            if rounds == left:  # a phase ends
+                inbox = env.communicate(self._message()).inbox
+                assert inbox is not None
+                self.receive(inbox)
 
         play(env, until, stops, look, advance)
         return True

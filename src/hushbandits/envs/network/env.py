@@ -7,7 +7,7 @@ from typing import ClassVar
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordable, locked, require, set_rows
+from hushbandits.core import Array, Fields, Payload, Streams, Wrapper, affordable, lean, locked, require, set_rows
 from hushbandits.core.random.names import GRAPH
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.utils import choice, count, integer, probability, real
@@ -241,13 +241,15 @@ class CoopNetwork(Rounds):
         near = not self._random_graph and self.slots.depth == 1
         return near and self._plain and not self.arms.moving and all(map(_silent, self.wrappers))
 
-    def pull_ahead(self, arms: Array) -> Array:
+    def pull_ahead(self, arms: Array, spoken: bool = False) -> Array:
         """Play rounds in which no agent sends a message, and return the agents' rewards.
 
         Parameters
         ----------
         arms : (n, R, M) int
             The arms of n rounds; no run may end before.
+        spoken : bool
+            Whether only phase 1 of the last round is played, so that `communicate` is next.
 
         Returns
         -------
@@ -255,14 +257,16 @@ class CoopNetwork(Rounds):
         """
         self._phase, self._arm = "broken", arms  # until the rounds are over
         location, gap = self.arms.pick(arms, self._t)
-        for own in self._charge(arms, gap):
-            self._regret += own
+        _add_rounds(self._charge(arms, gap), self._regret)
         self.own_reward = self._rewards(arms, location, self._uniforms.rows(len(arms)))
         for wrapper in self.wrappers:
             self.own_reward = wrapper.alter_own_reward(self.own_reward, self)
         rewards = self.own_reward
-        self._ring.sent[:] = False
-        self._played(len(arms), arms[-1], rewards[-1])
+        if silent := len(arms) - spoken:
+            self._ring.sent[:] = False
+        self._played(silent, arms[-1], rewards[-1])
+        if spoken:
+            self._phase = "communicate"
         return rewards
 
     def has_compiled_rounds(self, fields: Sequence[str], only_drops: bool = False, states: bool = False) -> bool:
@@ -289,6 +293,15 @@ class CoopNetwork(Rounds):
             self.own_reward = self._reward
         self._ring.t += rounds
         self._passed(rounds)
+
+
+@lean
+def _add_rounds(each, total):  # type: ignore[no-untyped-def]
+    """Add the numbers of n rounds, ``(n, R, M)``, to `total` round by round."""
+    for i in range(each.shape[0]):
+        for r in range(each.shape[1]):
+            for m in range(each.shape[2]):
+                total[r, m] += each[i, r, m]
 
 
 def _silent(wrapper: Wrapper) -> bool:
