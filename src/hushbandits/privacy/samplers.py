@@ -277,7 +277,9 @@ class Skellam(Positive):
     def tilted(self, n: int, m: int, t: float) -> tuple[float, float, Array]:
         theta, half = 2 * np.pi * np.arange(m // 2 + 1) / m, n * self.sigma2 / 2
         up, down = half * math.exp(t), half * math.exp(-t)
-        power = np.exp(up * np.expm1(-1j * theta) + down * np.expm1(1j * theta))
+        power, end = np.zeros(len(theta), complex), 2 * math.asin(min(1.0, math.sqrt(373 / (up + down))))
+        low = theta[: np.searchsorted(theta, end, "right")]  # beyond, the power is below e⁻⁷⁴⁶
+        power[: len(low)] = np.exp(up * np.expm1(-1j * low) + down * np.expm1(1j * low))
         return up - down, n * self.log_mgf(t), power
 
     def curve(self, n: int, shift: int) -> Curve:
