@@ -91,8 +91,8 @@ def _apart(sides: Sequence[tuple[Array, Array, Array]], lost: float, x: Array) -
 
 
 def _tails(log_p: Array, log_q: Array) -> tuple[Array, Array, Array]:
-    # losses ln p/q in falling order, and the masses of p and (in logarithms) of q on the first j of them
-    seen = ~np.isneginf(log_p)
+    # losses ln p/q > 0 in falling order, and the masses of p and (in logarithms) of q on the first j of them
+    seen = log_p > log_q
     log_p, log_q = log_p[seen], log_q[seen]
     loss = log_p - log_q
     order = np.argsort(-loss, kind="stable")
@@ -105,7 +105,8 @@ def _shifted(log_pmf: Array, shift: int, lost: float = 0.0) -> Profile:
     # Of a law and the same moved by so much, in the worse direction.
     nobody = np.full(shift, -np.inf)
     p, q = np.append(log_pmf, nobody), np.append(nobody, log_pmf)
-    return partial(_apart, [_tails(p, q), _tails(q, p)], lost)
+    symmetric = np.array_equal(log_pmf, log_pmf[::-1])
+    return partial(_apart, [_tails(p, q)] if symmetric else [_tails(p, q), _tails(q, p)], lost)
 
 
 def shift_profile(pmf: Array, shift: int, lost: float = 0.0) -> Profile:
@@ -139,7 +140,6 @@ def binomial_profile(trials: int, q: float) -> Profile:
     return _shifted(scipy.stats.binom.logpmf(np.arange(low, high + 1), trials, q), 1)
 
 
-@lru_cache(maxsize=256)
 def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
     """Return the profile of the sum of n samples of `law`; this profile also bounds the profile of the sum mod m.
 
@@ -150,11 +150,19 @@ def law_profile(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
     NotImplementedError
         A law that knows none of these; one on more than four million integers, or of less than 1/60 of the sensitivity.
     """
+    return (_profile_of if sensitivity < 1000 else _wide_profile_of)(law, n, sensitivity)
+
+
+@lru_cache(maxsize=256)
+def _profile_of(law: NoiseLaw, n: int, sensitivity: int) -> Profile:
     if (own := law.profile(n, sensitivity)) is not None:
         return own
     if (line := law.line(n)) is not None:
         return shift_profile(line, sensitivity)
     return _of_logs(_log_pmf_of_sum(law, n, sensitivity), sensitivity, 2 * _LOST)
+
+
+_wide_profile_of = lru_cache(maxsize=8)(_profile_of.__wrapped__)  # a profile may hold 100 MB
 
 
 def _log_pmf_of_sum(law: NoiseLaw, n: int, further: int) -> Array:

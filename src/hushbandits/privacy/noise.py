@@ -15,7 +15,7 @@ import scipy
 
 from hushbandits.core import Array
 
-#: δ at every ε of an array: the larger divergence of two neighbours.
+#: δ at every ε ≥ 0 of an array: the larger divergence of two neighbours.
 Profile = Callable[[Array], Array]
 #: ε(α), the Rényi divergence of two neighbours, at an order α > 1.
 Curve = Callable[[float], float]

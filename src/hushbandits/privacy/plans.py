@@ -115,11 +115,12 @@ def profile_of(release: Release) -> Profile:
     """Return a release's privacy profile, or an upper bound on it."""
     noise = law_profile(release.law, release.draws, release.shift)
     end = release.epsilon + epsilon_at(noise, _END) if release.far else math.inf
-    return partial(_on_top, noise, release.epsilon, release.far, end)
+    return partial(_on_top, release, end)
 
 
-def _on_top(noise: Profile, epsilon: float, far: float, end: float, x: Array) -> Array:
+def _on_top(release: Release, end: float, x: Array) -> Array:
     # An ε-DP view on top adds up, exactly so at its end.  Past `end`, where only `far` is left, δ(x) ≤ δ(end).
+    noise, epsilon, far = law_profile(release.law, release.draws, release.shift), release.epsilon, release.far
     x = np.minimum(x, min(end, 700.0))
     delta = np.where(x < epsilon, 1.0, noise(np.maximum(x - epsilon, 0.0)))
     return np.minimum(delta + (1 + np.exp(x)) * far, 1.0)
