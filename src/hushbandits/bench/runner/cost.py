@@ -18,13 +18,13 @@ from hushbandits.bench.runner.progress import LENGTHS, SECONDS, progress_bar
 from hushbandits.core.team import EnvView
 
 #: CPU seconds of a probe, besides one whole run if runs have no fixed length: at least, as a share of a batch, at most.
-_SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 2.0
+_SECONDS, _SHARE, _LONGEST = 0.05, 0.1, 1.0
 #: At least, to learn whether all costs little; a cell may then cost a quarter or four times of what is expected.
 _ROUGHLY = 0.02
 #: How much further a probe gets than one that compiled code or filled caches.
 _FASTER = 1.5
 #: Number of cells that are probed, besides the first of each experiment.
-_MOST = 100
+_MOST = 50
 
 
 class _EnoughError(Exception):
