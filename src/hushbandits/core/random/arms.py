@@ -124,17 +124,6 @@ def _put(rows, location, mean, gap, locations, means, gaps):  # type: ignore[no-
 
 
 @lean
-def _measure(means, gaps):  # type: ignore[no-untyped-def]
-    """Write the distance of each mean from the largest of its row to `gaps`."""
-    for r in range(means.shape[0]):
-        best = means[r, 0]
-        for k in range(means.shape[1]):
-            best = max(best, means[r, k])
-        for k in range(means.shape[1]):
-            gaps[r, k] = best - means[r, k]
-
-
-@lean
 def _pick(arm, locations, gaps, location, gap):  # type: ignore[no-untyped-def]
     """Write location and gap of each pulled `arm` to `location` and `gap`."""
     for r in range(arm.shape[0]):
@@ -300,9 +289,7 @@ class Arms:
 
     def _stand(self, location: Array) -> Standing:
         mean = self.law.mean(location)
-        gap = np.empty(mean.shape)
-        _measure(mean.reshape(-1, self.n_arms), gap.reshape(-1, self.n_arms))
-        return Standing(location, mean, gap)
+        return Standing(location, mean, np.subtract(mean.max(-1, keepdims=True), mean, np.empty(mean.shape)))
 
     def move(self, start: Array, t: Array) -> Array:
         """Return the locations, ``(…, K)``, of arms that start at `start` and move for `t` rounds."""

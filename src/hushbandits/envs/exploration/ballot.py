@@ -189,12 +189,6 @@ def finished(stop, left, undecided, several):
     return False
 
 
-@lean
-def only_arm(kept):
-    """Return the only arm in a set ``(K,)``, or `NOTHING` if the set does not have exactly one arm."""
-    return kept.argmax() if kept.sum() == 1 else NOTHING
-
-
 @jit
 def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
     n = rows.size
@@ -211,7 +205,8 @@ def _judged(rows, stop, weights, running, active, sent, holds, right, everyone):
                 if stop == PLAYERS:
                     held = holds[r, agent]
                 elif everyone:
-                    held = only_arm(~sent[r, agent])
+                    kept = ~sent[r, agent]
+                    held = kept.argmax() if kept.sum() == 1 else NOTHING
                 correct[i] &= held >= 0 and right[r, held]
                 inconclusive[i] |= held < 0 and not running[r]
     return correct, inconclusive, left

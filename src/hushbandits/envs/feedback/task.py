@@ -55,7 +55,7 @@ class FeedbackTask(BlockPicture):
 
     def _divided(self, action: Array) -> Array:
         pair = np.empty((*action.shape, 2), np.int64)
-        _divide(action, int(self.core.horizon).bit_length(), pair)
+        np.divmod(action, int(self.core.horizon).bit_length(), out=(pair[..., 0], pair[..., 1]))
         return pair
 
     def _mask(self, width: int, always: tuple[int, ...]) -> Array:
@@ -111,14 +111,6 @@ class FeedbackTask(BlockPicture):
         """
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
-
-
-@jit
-def _divide(action, j, pair):  # type: ignore[no-untyped-def]
-    """Write quotient and remainder of every `action` divided by `j` to `pair`."""
-    for r in range(action.shape[0]):
-        for m in range(action.shape[1]):
-            pair[r, m, 0], pair[r, m, 1] = action[r, m] // j, action[r, m] % j
 
 
 @jit

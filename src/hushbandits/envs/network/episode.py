@@ -174,7 +174,10 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
     uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // most_numbers)))
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
-        desk.payment = _payment(env, t, rounds)
+        stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
+        low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
+        location, gap = np.array(stand.location), np.array(stand.gap)
+        desk.payment = Payment(location, gap, type(env.law) is Bernoulli, low, high)
     fates, payment = _fates(env, desk.poster, rounds), desk.payment
     if plain:
         uniforms = shifted(env.law, uniforms)
@@ -184,12 +187,6 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
     desk.loops.rounds(team.state, desk.mail, desk.room, books, payment, uniforms, fates, t, ring.t)
     now = (ring.t + rounds) % ring.depth
     env._played(rounds, desk.mail.values[0][now] if desk.reported else books.arms, books.rewards)
-
-
-def _payment(env: CoopNetwork, t: int, rounds: int) -> Payment:
-    stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
-    low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
-    return Payment(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
 
 
 def _by_rounds(env: CoopNetwork, team: NetworkTeam, desk: _Desk, rounds: int) -> None:

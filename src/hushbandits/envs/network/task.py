@@ -107,7 +107,9 @@ class NetworkTask(Picture, ArmTask):
         busy = (crossed + crossed.T)[ends[:, 0], ends[:, 1]]
         widths = (0.6 + 1.8 * busy / max(1, busy.max(initial=0))) * min(1.0, 300 / max(1, len(ends)))
         axes.add_collection(LineCollection(place[ends], colors=_EDGE, linewidths=widths, zorder=1))  # type: ignore[arg-type]
-        wide = _diameter(place)
+        apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
+        np.fill_diagonal(apart, 1.0)
+        wide = float(np.clip(0.65 * _UNIT * np.quantile(apart.min(1), 0.25), 3.0, 18.0))  # most discs do not overlap
         fill = [(1.0, 1.0, 1.0, 1.0)] * core.n_agents if self.arm is None else [shades[k] for k in self.arm[0]]
         for mask, marker, edge, width in ((~bad, "o", "black", min(0.6, wide / 15)), (bad, "s", _BYZANTINE, 2.0)):
             axes.scatter(
@@ -129,13 +131,6 @@ class NetworkTask(Picture, ArmTask):
         if (named_arm < 0).all():
             return "dot: messages sent along an edge"
         return "dot: reports sent along an edge, in the colour of the arm that most name"
-
-
-def _diameter(place: Array) -> float:
-    """Return the diameter of a disc in points, so that most discs do not overlap."""
-    apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
-    np.fill_diagonal(apart, 1.0)
-    return float(np.clip(0.65 * _UNIT * np.quantile(apart.min(1), 0.25), 3.0, 18.0))
 
 
 @lru_cache(maxsize=8)
