@@ -172,7 +172,7 @@ def _begin(parent: int) -> None:
     """Make a worker ignore Ctrl-C, which the parent handles, and exit when the parent exits."""
     from joblib.externals.loky import process_executor
 
-    # by more than this a worker may grow, before loky replaces it; compiled code and tables alone take 300 MB
+    # Loky replaces a worker that has grown by more; compiled code and tables alone take 300 MB.
     process_executor._MAX_MEMORY_LEAK_SIZE = 1 << 30
 
     def watch() -> None:
