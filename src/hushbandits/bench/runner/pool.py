@@ -169,10 +169,10 @@ def _client(options: RunOptions) -> "Client":
 
 
 def _begin(parent: int) -> None:
-    """Make a worker ignore Ctrl-C, which the parent handles, and exit when the parent exits."""
+    """Make a worker ignore Ctrl-C, which the parent handles, exit when the parent exits, and stay until it is large."""
     from joblib.externals.loky import process_executor
 
-    # Loky replaces a worker that has grown by more; compiled code and tables alone take 300 MB.
+    # Loky replaces a worker that has grown by more, by default 300 MB; compiled code and tables alone take 200 MB.
     process_executor._MAX_MEMORY_LEAK_SIZE = 1 << 30
 
     def watch() -> None:
