@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.best_arm.private_elimination import batch_radius, eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
-from hushbandits.core.utils import divisor, flag, jit, real
+from hushbandits.core.utils import divisor, flag, jit, lean, real
 from hushbandits.core.wrapper import Privatizer
 from hushbandits.privacy.plans import confidence_level
 
@@ -185,12 +185,10 @@ class SuccessiveElimination(Calibrated):
         self.validate_env(env)  # `reset` may be called without `check_compatible`
         shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
-        self._active = np.ones((*shape, env.n_arms), bool)
-        self._mean = np.zeros((*shape, env.n_arms))
+        self._active, self._mean = np.ones((*shape, env.n_arms), bool), np.zeros((*shape, env.n_arms))
         # bounds on an arm's mean from all decisions so far; the true mean is unknown here
         self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
-        self._phase = np.ones(shape, np.int64)
-        self._arm = np.zeros(shape, np.int64)
+        self._phase, self._arm = np.ones(shape, np.int64), np.zeros(shape, np.int64)
         self._n = np.full(shape, self._block(env.n_arms, 1), np.int64)
         self._heard = np.full(shape, env.horizon, np.int64)  # fewest users behind a mean of this phase
 
@@ -216,17 +214,11 @@ class SuccessiveElimination(Calibrated):
         n = inbox.total("n")
         estimates, over = self.estimate(inbox.total("reward"), n), np.zeros(n.shape, bool)
         _next_arm(inbox.arrived[:, :, 0], estimates, n, self._active, self._arm, self._mean, self._heard, over)
-        for r, i in zip(*over.nonzero(), strict=True):
-            active = self._active[r, i]
-            m, b = int(active.sum()), int(self._phase[r, i])
-            if m > 1:
-                width = self.interval(r, i, m, b)
-                self._least[r, i, active] = np.maximum(self._least[r, i], self._mean[r, i] - width)[active]
-                self._most[r, i, active] = np.minimum(self._most[r, i], self._mean[r, i] + width)[active]
-                m = eliminate(self._mean[r, i], active, width)
-            self._phase[r, i], self._heard[r, i] = b + 1, self._horizon
-            self._arm[r, i] = active.nonzero()[0][0]
-            self._n[r, i] = self._block(m, b + 1)
+        for r, i in np.argwhere(over).tolist():
+            m, b = int(np.count_nonzero(self._active[r, i])), int(self._phase[r, i])
+            width = self.interval(r, i, m, b) if m > 1 else math.inf
+            m = _end_phase(r, i, width, self._mean, self._active, self._least, self._most, self._arm)
+            self._phase[r, i], self._heard[r, i], self._n[r, i] = b + 1, self._horizon, self._block(m, b + 1)
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``covered`` (R,): whether all confidence intervals used to eliminate arms contain the true means.
@@ -247,6 +239,18 @@ def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: i
             later = active[r, i, arm[r, i] + 1 :]
             over[r, i] = not later.any()
             arm[r, i] += 0 if over[r, i] else 1 + later.argmax()
+
+
+@lean
+def _end_phase(r, i, width, mean, active, least, most, arm):  # type: ignore[no-untyped-def]
+    """Tighten the bounds on the means of server i in run r, eliminate arms, and return how many are left."""
+    for k in range(mean.shape[2]):
+        if active[r, i, k]:
+            least[r, i, k] = max(least[r, i, k], mean[r, i, k] - width)
+            most[r, i, k] = min(most[r, i, k], mean[r, i, k] + width)
+    left = eliminate(mean[r, i], active[r, i], width)
+    arm[r, i] = active[r, i].argmax()
+    return left
 
 
 class BatchedSE(SuccessiveElimination):
