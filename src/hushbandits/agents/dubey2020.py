@@ -18,7 +18,7 @@ from hushbandits.estimators.running import Rules as SampleRules
 from hushbandits.estimators.running import follow, kind, values_kept
 from hushbandits.policies.policy import argmax
 
-_AHEAD = 1024  # values of an arm that fit before a block of rounds begins
+_ROOM = 1 << 20  # values, about 8 MB: of samples kept, and of those that fit before a block of rounds begins
 
 
 class _Private(NamedTuple):
@@ -215,7 +215,7 @@ class ByzantineUCB(NetworkTeam):
         """Return the number of runs whose samples fit in about 8 MB."""
         most, log_inverse_delta = env.n_agents * int(env.horizon), 2 * math.log(max(2, env.horizon))
         values = values_kept(self.mean, most, log_inverse_delta)
-        return max(1, 2**20 // (env.n_agents * env.n_arms * values))
+        return max(1, _ROOM // (env.n_agents * env.n_arms * values))
 
     def begin(self, env: World, rng: Streams) -> _Robust:
         """Return the initial state of all agents, without samples."""
@@ -223,7 +223,7 @@ class ByzantineUCB(NetworkTeam):
         values = env.slots.degree[np.arange(shape[0]) % len(env.slots.degree)] + 1  # (R, M) of a round, at most
         each, horizon = int(values.max()), int(env.horizon)
         self._samples = follow(self.mean, shape, values * horizon, 2 * math.log(max(2, horizon)))
-        self._ahead = max(1, _AHEAD // each)
+        self._ahead = max(2, _ROOM // (math.prod(shape) * each))
         self._room = np.full(shape, self._ahead * each)
         own = np.zeros(shape[:2], np.int64), np.zeros(shape[:2])
         room = np.empty(each, np.int64), np.empty(each)
