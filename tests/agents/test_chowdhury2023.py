@@ -49,10 +49,13 @@ def test_distributed_elimination_equals_its_naive_twin(base):
     assert_twin(env, team, heard, final, lambda r: naive_distributed(env, r, 2.0, 0.3, 6000, base))
 
 
-def test_a_mean_is_that_of_the_users_who_are_left():
-    env = {"horizon": 20_000, "means": [0.9, 0.8], "epsilon": 2.0}
-    results = hb.evaluate("CentralDP-v0", "DP-SE", runs=4, env=env, wrappers=[Loss(0.5)])
-    assert results.final("covered").all()
+@pytest.mark.parametrize("off", [0.0, 1.0, -1.0])
+def test_intervals_cover_the_means_of_the_users_who_are_left(off):
+    settings = {"horizon": 20_000, "means": [0.9, 0.8], "epsilon": 2.0}
+    env, team = build("CentralDP-v0", "DP-SE", 4, settings, wrappers=[Loss(0.5)])
+    estimate = team.estimate
+    team.estimate = lambda total, n: estimate(total, n) + off
+    assert (hb.rollout(env, team)["covered"] == (off == 0.0)).all()
 
 
 def test_central_elimination_equals_its_naive_twin():
