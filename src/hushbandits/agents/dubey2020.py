@@ -224,7 +224,7 @@ class ByzantineUCB(NetworkTeam):
         each, horizon = int(values.max()), int(env.horizon)
         self._samples = follow(self.mean, shape, values * horizon, 2 * math.log(max(2, horizon)))
         self._ahead = max(2, _ROOM // (math.prod(shape) * each))
-        self._room = np.full(shape, self._ahead * each)
+        self._room = self._ahead * each
         own = np.zeros(shape[:2], np.int64), np.zeros(shape[:2])
         room = np.empty(each, np.int64), np.empty(each)
         return _Robust(self._samples.state, np.zeros(shape), np.zeros(shape), *own, *room, self.sigma, self.epsilon)

@@ -55,14 +55,12 @@ class Samples:
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
         self.shape = shape
 
-    def reserve(self, most: Array) -> None:
-        """Make room for `most` more values of each arm, ``(R, M, K)``."""
+    def reserve(self, most: int) -> None:
+        """Make room for `most` more values of each arm."""
 
     def add(self, arm: Array, reward: Array, arrived: Array) -> None:
         """Add the arms and rewards ``(R, M, S)`` of the slots marked in `arrived`, in order."""
-        counts = np.zeros(self.shape, np.int64)
-        _count(arm, arrived, counts)
-        self.reserve(counts)
+        self.reserve(arm.shape[2])
         _adding(self.rules.take)(self.state, arm, reward, arrived)
 
 
@@ -157,8 +155,8 @@ class Log(Samples):
         self._lists = lists = _Lists(math.prod(shape))
         self.state = _Logged(np.zeros(shape, np.int64), lists.start, lists.data, estimator.kind, *estimator.parameters)
 
-    def reserve(self, most: Array) -> None:
-        self._lists.reserve(self.state.n.ravel(), most.ravel())
+    def reserve(self, most: int) -> None:
+        self._lists.reserve(self.state.n.ravel(), most)
         self.state = self.state._replace(start=self._lists.start, data=self._lists.data)
 
 
@@ -188,9 +186,9 @@ class Tails(Samples):
             np.zeros(_UNSORTED), self.keep, isinstance(estimator, LugosiMendelson), estimator.parameters[0],
         )  # fmt: skip
 
-    def reserve(self, most: Array) -> None:
+    def reserve(self, most: int) -> None:
         lists = self._lists
-        lists.reserve(lists.size, np.repeat((most.ravel() + 1) // 2, 2))
+        lists.reserve(lists.size, (most + 1) // 2)
         self.state = self.state._replace(start=lists.start, data=lists.data)
 
 
@@ -230,8 +228,8 @@ class _Lists:
         self.data = np.zeros(0)
         self._used = 0
 
-    def reserve(self, size: Array, more: Array) -> None:
-        """Reserve memory for ``more[i]`` values in each list i, which holds ``size[i]``.
+    def reserve(self, size: Array, more: int) -> None:
+        """Reserve memory for `more` values in each list i, which holds ``size[i]``.
 
         A list that has too little memory gets at least twice as much.
         """
@@ -257,13 +255,3 @@ def _move(old, old_start, length, new, new_start):
         if new is not old or new_start[i] != old_start[i]:
             for j in range(length[i]):
                 new[new_start[i] + j] = old[old_start[i] + j]
-
-
-@lean
-def _count(arm, arrived, counts):
-    runs, agents, slots = arm.shape
-    for r in range(runs):
-        for m in range(agents):
-            for s in range(slots):
-                if arrived[r, m, s]:
-                    counts[r, m, arm[r, m, s]] += 1
