@@ -17,18 +17,7 @@ from hushbandits.envs.inbox import OneSlot
 from hushbandits.envs.linear.env import Linear, pay
 from hushbandits.envs.linear.server import FIELDS, Server, serve_run
 from hushbandits.envs.rounds.env import SHIFTS, compiles, play, shifted
-from hushbandits.estimators.ridge import (
-    Radius,
-    Ridge,
-    RidgeArrays,
-    Unsent,
-    add,
-    choose,
-    picked,
-    radius_of,
-    refresh,
-    sum_up,
-)
+from hushbandits.estimators.ridge import Radius, Ridge, RidgeArrays, add, choose, picked, radius_of, refresh, sum_up
 
 
 @jit
@@ -48,9 +37,9 @@ class State(NamedTuple):
 
     played: RidgeArrays
     data: RidgeArrays
-    gram: Array
-    moment: Array
-    pulls: Array
+    gram: Array  # (R, M, d, d) Σ x xᵀ of the pulls that are not uploaded yet
+    moment: Array  # (R, M, d) and their Σ r x
+    pulls: Array  # (R, M) and their number
     base: Array
     since: Array
     radius: Radius
@@ -78,8 +67,6 @@ class LinearTeam(Team):
     ----------
     played, data : Ridge
         Regressions by which agents play, and with all that they know; one and the same unless `lags`.
-    unsent : Unsent
-        What they have not uploaded.
     base : (R, M)
         ln det of λI plus what an agent shares with the server.
     since : (R,) int
@@ -98,7 +85,6 @@ class LinearTeam(Team):
     lags: ClassVar[bool] = False
     #: Whether all agents send the default message and download the same sums, so that one estimator serves all.
     alike: bool = False
-    unsent: Unsent
 
     def __init__(self, beta: float | None = 0.5, ridge: float = 1.0, sigma: float = 0.5, delta: float = 0.05):
         self.beta = None if beta is None else real("beta", beta, 0, closed="low")
@@ -113,16 +99,12 @@ class LinearTeam(Team):
         """Return the number that `trigger` compares with."""
         return math.inf
 
-    def ridges(self, runs: int, env: World) -> Ridge:
-        """Return empty regressions of all agents."""
-        return Ridge(runs, 1 if self.alike else env.n_agents, env.n_features, self.ridge)
-
     def reset(self, env: World, rng: Streams) -> None:
-        runs = len(rng)
+        runs, agents, d = len(rng), env.n_agents, env.n_features
         self.env, self._runs = env, np.arange(runs)[:, None]
-        self.played = self.ridges(runs, env)
-        self.data = self.ridges(runs, env) if self.lags else self.played
-        self.unsent = Unsent(runs, env.n_agents, env.n_features)
+        size = runs, 1 if self.alike else agents, d
+        self.played = Ridge(*size, self.ridge)
+        self.data = Ridge(*size, self.ridge) if self.lags else self.played
         self.base, self.since = self.data.volume.copy(), np.zeros(runs, np.int64)
         if self.beta is None:
             tail = 2 * math.log(1 / self.delta)
@@ -130,7 +112,8 @@ class LinearTeam(Team):
         else:
             self.radius = Radius(self.beta, 0.0, 0.0, self.ridge)
         self.state = State(
-            self.played.arrays, self.data.arrays, self.unsent.gram, self.unsent.moment, self.unsent.pulls,
+            self.played.arrays, self.data.arrays,
+            np.zeros((runs, agents, d, d)), np.zeros((runs, agents, d)), np.zeros((runs, agents), np.int64),
             self.base, self.since, self.radius, float(self.threshold(env)), self.lags,
         )  # fmt: skip
 
@@ -152,8 +135,12 @@ class LinearTeam(Team):
         if self.together:
             sent = np.repeat(sent.any(1, keepdims=True), sent.shape[1], 1)
         r, a = sent.nonzero()
-        self.base[r, who[r, a]] = self.data.volume[r, who[r, a]]
-        return self.unsent.take(who, sent)
+        m = who[r, a]
+        self.base[r, m] = self.data.volume[r, m]
+        message = {name: getattr(self.state, name)[self._runs, who] for name in FIELDS}
+        for name in FIELDS:
+            getattr(self.state, name)[r, m] = 0
+        return {**message, "sent": sent}
 
     def receive(self, inbox: Inbox) -> None:
         r, m, *sums = self.downloads(inbox)

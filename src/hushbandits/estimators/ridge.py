@@ -112,34 +112,6 @@ class Ridge:
         return arm
 
 
-class Unsent:
-    """Unsent of features and rewards that R × M learners have not uploaded yet.
-
-    Parameters
-    ----------
-    runs, learners, d : int
-        R, M and d.
-
-    Attributes
-    ----------
-    gram, moment, pulls : (R, M, d, d), (R, M, d) and (R, M) arrays
-        Σ x xᵀ, Σ r x, and their number.
-    """
-
-    def __init__(self, runs: int, learners: int, d: int):
-        self.gram, self.moment = np.zeros((runs, learners, d, d)), np.zeros((runs, learners, d))
-        self.pulls = np.zeros((runs, learners), np.int64)
-
-    def take(self, who: Array, sent: Array) -> dict[str, Array]:
-        """Return the message of the learners `who` with ``sent``, and empty the sums of those who send."""
-        run = np.arange(len(who))[:, None]
-        message = {name: getattr(self, name)[run, who] for name in ("gram", "moment", "pulls")}
-        r, a = sent.nonzero()
-        for name in message:
-            getattr(self, name)[r, who[r, a]] = 0
-        return {**message, "sent": sent}
-
-
 def picked(features: Array, arm: Array) -> Array:
     """Return the features of the arms `arm` ``(R, A)``, ``(R, A, d)``."""
     runs, agents = arm.shape
