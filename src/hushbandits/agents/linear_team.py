@@ -161,16 +161,12 @@ class LinearTeam(Team):
         self, env: World, until: float = math.inf, stops: Sequence[float] = (), look: Callable[[], None] | None = None
     ) -> bool:
         """Play every run in compiled code; return False if the env, a wrapper or an overridden phase prevents it."""
-        if not isinstance(env, Linear) or not self._compiles(env):
+        phases = ("act", "compose", "upload", "receive", "downloads")
+        plain = not self.alike and all(getattr(type(self), name) is getattr(LinearTeam, name) for name in phases)
+        if not (plain and type(env) is Linear and env.has_compiled_rounds() and compiles(env.law)):
             return False
         play(env, until, stops, look, partial(self._block, env))
         return True
-
-    def _compiles(self, env: Linear) -> bool:
-        phases = ("act", "compose", "upload", "receive", "downloads")
-        plain = all(getattr(type(self), name) is getattr(LinearTeam, name) for name in phases)
-        plain &= type(env) is Linear and not self.alike
-        return plain and env.has_compiled_rounds() and compiles(env.law)
 
     def _block(self, env: Linear, most: int) -> None:
         assert isinstance(env._server, Server)
