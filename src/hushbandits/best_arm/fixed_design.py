@@ -38,7 +38,7 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
     if observe(local, sums, pulls, arms, reward) < 0:
         return SILENT
     for k in range(local.size):
-        if local[k] and pulls[k] < state.mark[r, n]:
+        if local[k] and pulls[k] < state.mark[r, n]:  # the pulls of each arm that are due in this epoch
             return SILENT
     halved, eta, epsilon = p
     if not halved:
@@ -58,14 +58,9 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
     return VOTES
 
 
-def _routine(halved: bool, first: int, eta: float, epsilon: float) -> Routine:
-    state = partial(samples, mark=first)  # the pulls of each arm that are due in this epoch
-    return Routine(state, (float(halved), eta, epsilon), _plan, _learn)
-
-
 def naive_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
     """Return naive elimination, which pulls every arm `naive_length` times and keeps the best."""
-    return _routine(False, naive_length(n_arms, eta, epsilon), eta, epsilon)
+    return Routine(partial(samples, mark=naive_length(n_arms, eta, epsilon)), (0.0, eta, epsilon), _plan, _learn)
 
 
 def median_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
@@ -73,4 +68,4 @@ def median_elimination(n_arms: int, eta: float, epsilon: float) -> Routine:
 
     Exactly half of them, rounded down, so that ⌈log₂ K⌉ epochs suffice; of equal arms the later ones.
     """
-    return _routine(True, int(median_length(1, eta, epsilon)), eta, epsilon)
+    return Routine(partial(samples, mark=int(median_length(1, eta, epsilon))), (1.0, eta, epsilon), _plan, _learn)
