@@ -105,11 +105,10 @@ def real(name: str, value: object, low: float = -math.inf, high: float = math.in
     ValueError: beta=1 must be a finite number in (0, 1)
     """
     number = value if type(value) is float else _float(value)
-    if math.isfinite(number):
-        above = number >= low if closed in ("low", "both") else number > low
-        below = number <= high if closed in ("high", "both") else number < high
-        if above and below:
-            return number
+    above = number >= low if closed in ("low", "both") else number > low
+    below = number <= high if closed in ("high", "both") else number < high
+    if above and below and math.isfinite(number):
+        return number
     left = "[" if closed in ("low", "both") else "("
     right = "]" if closed in ("high", "both") else ")"
     where = "" if math.isinf(low) and math.isinf(high) else f" in {left}{low:g}, {high:g}{right}"
