@@ -53,9 +53,8 @@ class AdaP(Calibrated):
     #: An index uses the mechanism's sums alone, so the guarantee is the mechanism's.
     free_hooks = ("index", "mechanisms", "wrappers", "fixed", "shared")
     vetted = ("proof", "audit")
-    mechanisms = ("CentralLaplace",)
+    mechanisms = wrappers = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
-    wrappers = ("CentralLaplace",)
 
     def __init__(self, epsilon: float | None = None, alpha: float = 3.1, *, require_calibrated: bool = True):
         super().__init__(epsilon, require_calibrated=require_calibrated)

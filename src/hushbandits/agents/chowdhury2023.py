@@ -128,9 +128,8 @@ class CDPSE(DistDPSE):
     """CDP-SE: pure DP with a trusted server that adds discrete noise (theorem 5); the radius is that of `DistDPSE`."""
 
     name = "CDP-SE"
-    mechanisms = ("CentralLaplace",)
+    mechanisms = wrappers = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": True}
-    wrappers = ("CentralLaplace",)
 
 
 class LDPSE(BatchedSE):
@@ -143,8 +142,7 @@ class LDPSE(BatchedSE):
     """
 
     name = "LDP-SE"
-    mechanisms = ("LocalDiscreteLaplace",)
-    wrappers = ("LocalDiscreteLaplace",)
+    mechanisms = wrappers = ("LocalDiscreteLaplace",)
 
     def noise(self) -> tuple[float, float]:
         """Return (σ, h), as in `BatchedSE.noise`, for the rounding error alone; `width` adds the noise term."""

@@ -18,9 +18,8 @@ class DPSE(SuccessiveElimination):
     """
 
     name = "DP-SE"
-    mechanisms = ("CentralLaplace",)
+    mechanisms = wrappers = ("CentralLaplace",)
     fixed: ClassVar[Params] = {"discrete": False}
-    wrappers = ("CentralLaplace",)
 
     def length(self, m: int, b: int) -> float:
         return epoch_length(m, b, self._epsilon, self._p)
