@@ -203,8 +203,6 @@ class Network:
         return action
 
     def _uniforms(self, agents: int, numbers: int) -> Array:
-        if not numbers:
-            return np.empty((len(self._rng), agents, 0))
         if self._reader is None:
             self._reader = self._rng.reader((agents, numbers))
         return self._reader.next()
