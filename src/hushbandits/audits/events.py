@@ -7,7 +7,6 @@ part what may be a canary.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -155,8 +154,7 @@ _Play = Callable[[], Views]
 _Measure = Callable[[Views], tuple[float, str]]
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """Difference between two neighbouring inputs: one changed reward or, if `every`, all rewards of a participant."""
 
     words: str

@@ -1,9 +1,7 @@
 """Functions that play an env on prescribed rewards, and record everything that an observer sees."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +18,7 @@ from hushbandits.wrappers.loss import Loss
 
 #: Blocks by the rewards of others (all 0, all 1, or alternating) and the place of a user (first, middle, last).
 BACKGROUNDS = range(9)
-_nothing = partial(np.empty, 0)
+_NOTHING: Array = np.empty(0)
 
 
 class Prescribed(Law):
@@ -51,8 +49,7 @@ class Tap(Wrapper):
         return message
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(NamedTuple):
     """Record of one round of all runs.
 
     `given` are the published own rewards of agents (``None``: withheld), `said` the team's messages (``None``: the
@@ -133,8 +130,7 @@ class Mirror(Team):
             self.compose(np.take_along_axis(np.asarray(inbox.own["mean"]), self._arm[..., None], 2)[..., 0])
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(NamedTuple):
     """Record of R runs: arrays ``(T, R, M, …)`` over T blocks or rounds, and M servers or agents.
 
     Parameters
@@ -157,11 +153,11 @@ class Seen:
     env: Env
     fields: dict[str, Array]
     earned: Sequence[Array]
-    sums: Array = field(default_factory=_nothing)
-    left: Array = field(default_factory=_nothing)
+    sums: Array = _NOTHING
+    left: Array = _NOTHING
     users: Sequence[Array] = ()
-    uniforms: Array = field(default_factory=_nothing)
-    arms: Array = field(default_factory=_nothing)
+    uniforms: Array = _NOTHING
+    arms: Array = _NOTHING
 
 
 def place(kind: int, n: int) -> int:

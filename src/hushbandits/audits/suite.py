@@ -6,10 +6,10 @@ votes.  They rely on no declaration of the mechanism.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -275,8 +275,7 @@ UNSEEN = {
 }
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """A check of one subject: `run` yields the verdicts; `promises` names each guarantee's owner class and observer."""
 
     subject: str
