@@ -6,7 +6,6 @@ whatever else differs in the messages is the policy's doing.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -53,14 +52,12 @@ WORLDS = (
 )
 
 
-@dataclass
 class Scripted(ContextLaw):
     """Contexts of a `World`, round by round; `bits` say which of its two users a run has."""
 
     means = (0.0, 1.0)
 
-    def play(self, world: World, bits: Array) -> None:
-        """Start with round 0 of `world`."""
+    def __init__(self, world: World, bits: Array) -> None:
         self._world, self._bits, self._t = world, bits, 0
 
     def samples(self, n_arms: int, n_features: int) -> int:
@@ -93,13 +90,11 @@ class Sent(NamedTuple):
 
 def transcript(case: Case, world: World, bits: Array, seed: int | Seeds, length: int) -> tuple[Tree, Sent]:
     """Play `length` rounds of a world in runs with `bits`; return the tree and all that its agents send."""
-    contexts = Scripted()
-    contexts.play(world, bits)
     first, last, core = Tap(name="audit: earned"), Tap(name="audit: left"), case.env
     own = [w for w in core.configured if not isinstance(w, Tap)]
     env = Linear(
-        n_agents=2, n_arms=2, n_features=2, contexts=contexts, rewards=Prescribed(), wrappers=(first, *own, last),
-        runs=len(bits), horizon=core.horizon, server=core.server, activity="all",
+        n_agents=2, n_arms=2, n_features=2, contexts=Scripted(world, bits), rewards=Prescribed(), runs=len(bits),
+        wrappers=(first, *own, last), horizon=core.horizon, server=core.server, activity="all",
     )  # fmt: skip
     given = np.ones((length, len(bits), 2))
     given[world.when, :, 0] = np.where(bits, world.r[1], world.r[0])
