@@ -53,18 +53,13 @@ def factor(n: int, level: float) -> float:
 def tails(u: Array) -> float:
     """Return the evidence that the tails of probability 2^−3, 2^−4, … contain too few or too many draws."""
     depths = 2.0 ** -np.arange(3, max(4, math.floor(math.log2(max(u.size, 1) / _SEEN)) + 1))
-    best = 0.0
-    for x in (u, 1 - u):
-        counts = np.array([(x < p).sum() for p in depths])
-        for log_p in (stats.binom.logcdf(counts, u.size, depths), stats.binom.logsf(counts - 1, u.size, depths)):
-            best = max(best, float(-log_p.min()) - math.log(4 * len(depths)))
-    return best
+    counts = np.array([[(x < p).sum() for p in depths] for x in (u, 1 - u)])
+    log_p = stats.binom.logcdf(counts, u.size, depths), stats.binom.logsf(counts - 1, u.size, depths)
+    return max(0.0, -float(np.min(log_p)) - math.log(4 * len(depths)))
 
 
 def share(hits: Array, mean: Array) -> float:
     """Return ``n KL(share ‖ mean)``, Hoeffding's evidence that true values in `hits` are more frequent than `mean`."""
-    if not hits.size:
-        return 0.0
     found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
     if found <= p:
         return 0.0
@@ -115,8 +110,6 @@ def at_any_distance(u: Array) -> tuple[float, tuple[int, int, int, int]]:
     best, kinds = (0.0, (0, 0, 0, 0)), 12 * a * a * max(int((later & (n > 0)).sum()) + 1, 1)
     for i, j in np.ndindex(a, a):
         use = (n > 0) & (later | (here & (far[1] == 0) & (j > i)))
-        if not use.any():
-            continue
         turns = [np.fft.ifft2(f[..., i].conj() * forms[0][..., j]) for f in forms[:2]]
         plain = [np.fft.ifft2(f[..., i].conj() * f[..., j]).real for f in forms[2:]]
         found = np.where(use, _unlikely(turns, plain, n), 0.0)
