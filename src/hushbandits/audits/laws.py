@@ -266,12 +266,10 @@ def _groups(it: Seen, sizes: Array, own: bool, third: Array) -> dict[str, Array]
 
 def _decoded(it: Seen, mechanism: Mechanism, sizes: Sequence[int], subject: str, where: str) -> Verdict:
     """Check that no decoded sum exceeds the range of modulus and tail bound by more than one reward."""
-    wrong = 0
-    for b, n in enumerate(sizes):
-        plan = mechanism.planned(n)
-        steps = np.rint(it.fields["reward"][b] * plan.g)
-        top = it.left[b] * plan.g + plan.tau  # up to one more reward, if it is rounded
-        wrong += int(((steps > top + plan.g) | (steps <= top - plan.modulus - plan.g)).sum())  # NaN counts as neither
+    g, tau, modulus, _ = np.array([mechanism.numbered(n) for n in sizes]).T[..., None, None]
+    steps = np.rint(it.fields["reward"] * g)
+    top = it.left * g + tau  # up to one more reward, if it is rounded
+    wrong = int(((steps > top + g) | (steps <= top - modulus - g)).sum())  # NaN counts as neither
     return Verdict(subject, f"{where}: sums decoded out of range", 0, wrong, "sums")
 
 
