@@ -228,10 +228,8 @@ class Batches:
     def count(self, run: int, votes: Array) -> Array:
         """Count the votes per arm, ``(K,)``, after mixes have shuffled the messages, one per agent and arm."""
         sent = [bytes((*arm.to_bytes(4, "big"), bit)) for row in votes.tolist() for arm, bit in enumerate(row)]
-        total = np.zeros(votes.shape[1], np.int64)
-        for message in self.shuffle(run, sent):
-            total[int.from_bytes(message[:4], "big")] += message[4]
-        return total
+        chosen = [int.from_bytes(message[:4], "big") for message in self.shuffle(run, sent) if message[4]]
+        return np.bincount(chosen, minlength=votes.shape[1])
 
     def metrics(self) -> dict[str, Array]:
         """Return the metrics declared in `MIXED`, each ``(R,)``."""
