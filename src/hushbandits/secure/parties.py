@@ -1,4 +1,4 @@
-"""Parameters, base class and key derivation of the parties of a secure sum."""
+"""Parameters and key derivation of a secure sum, and the base class of parties with secrets."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import NoReturn, SupportsIndex
 
 from hushbandits.core import integer
 from hushbandits.secure import primitives
-from hushbandits.secure.messages import Kind, pack, packed, parse
+from hushbandits.secure.messages import packed
 
 #: Where in a user's public keys the one for masks stands; the channels' is before it.
 MASK = slice(primitives.KEY, 2 * primitives.KEY)
@@ -110,25 +110,3 @@ class Secretive:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(f"{self!r} contains secrets and cannot be pickled")
-
-
-class Party(Secretive):
-    """Base of `User` and `Server`, the parties of a secure sum.
-
-    Parameters
-    ----------
-    parameters : Parameters
-    name : int
-    """
-
-    def __init__(self, parameters: Parameters, name: int):
-        self.parameters = parameters
-        self.name = name
-
-    def pack(self, kind: Kind, body: bytes) -> bytes:
-        """Return a message from this party with the given kind and body, as bytes."""
-        return pack(kind, self.parameters.session, self.name, body)
-
-    def parse(self, data: bytes) -> tuple[Kind, int, bytes]:
-        """Return kind, sender and body of a message of this session, or raise `Abort`."""
-        return parse(data, self.parameters.session)

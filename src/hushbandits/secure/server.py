@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from hushbandits.core import Array
-from hushbandits.secure import primitives
+from hushbandits.secure import messages, primitives
 from hushbandits.secure.arithmetic import PRIME, SHARE, masked, recover
 from hushbandits.secure.graph import neighbourhoods
 from hushbandits.secure.messages import DIGEST, SERVER, Abort, Fault, Kind, lists, parse_rows, parse_vector, rows
-from hushbandits.secure.parties import MASK, Parameters, Party
+from hushbandits.secure.parties import MASK, Parameters, Secretive
 from hushbandits.secure.user import PAIR, User
 
 
-class Server(Party):
+class Server(Secretive):
     """The server of a secure sum, which collects one message per user until the caller ends the round.
 
     Parameters
@@ -40,7 +40,7 @@ class Server(Party):
     """
 
     def __init__(self, parameters: Parameters):
-        super().__init__(parameters, SERVER)
+        self.parameters, self.name = parameters, SERVER
         self.round, self.rounds = Kind.KEYS, 0
         self.alive: set[int] = set(range(parameters.n))
         self.total: Array | None = None
@@ -57,7 +57,7 @@ class Server(Party):
 
     def receive(self, data: bytes) -> int:
         """Process a user's message of this round and return the user's name, or raise `Abort` for a bad message."""
-        kind, u, body = self.parse(data)
+        kind, u, body = messages.parse(data, self.parameters.session)
         if self.total is not None or kind != self.round:
             raise Abort(Fault.ROUND, f"the server got {kind.name}, which it does not await")
         if u not in self.waiting:
@@ -103,7 +103,8 @@ class Server(Party):
         if self.round is not Kind.KEYS:
             self._enough()
         bodies: dict[int, bytes] = getattr(self, f"_on_{self.round.name.lower()}")(got)
-        mail = {u: self.pack(Kind(self.round + 1), body) for u, body in bodies.items()}
+        session = self.parameters.session
+        mail = {u: messages.pack(Kind(self.round + 1), session, SERVER, body) for u, body in bodies.items()}
         self._sent = {u: data[-DIGEST:] for u, data in mail.items()}
         for u, data in mail.items():
             self.down[u] += len(data)

@@ -7,16 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 from hushbandits.core import Array
-from hushbandits.secure import primitives
+from hushbandits.secure import messages, primitives
 from hushbandits.secure.arithmetic import SHARE, masked, split
 from hushbandits.secure.messages import DIGEST, SERVER, Abort, Fault, Kind, lists, parse_lists, parse_rows, rows, vector
-from hushbandits.secure.parties import MASK, Parameters, Party
+from hushbandits.secure.parties import MASK, Parameters, Secretive
 
 #: Bytes of a pair of shares as a neighbour gets it: the index, b's and the mask secret's.
 PAIR = 2 + 2 * SHARE
 
 
-class User(Party):
+class User(Secretive):
     """A user of the protocol of Bonawitz et al., which answers each message of the server once and in order.
 
     Parameters
@@ -52,7 +52,7 @@ class User(Party):
         insecure_seed: int | str | None = None,
         agree: Callable[[primitives.Private, bytes, str], bytes] = primitives.agree,
     ):
-        super().__init__(parameters, name)
+        self.parameters, self.name = parameters, name
         if not 0 <= name < parameters.n:
             raise ValueError(f"name={name} must lie in 0 … {parameters.n - 1}")
         self._x = np.asarray(vector, dtype=np.uint64)
@@ -85,11 +85,12 @@ class User(Party):
         return self.pack(Kind.KEYS, keys + signature)
 
     def pack(self, kind: Kind, body: bytes) -> bytes:
-        return super().pack(kind, self._answered + body)
+        """Return a message to the server, which answers its last one."""
+        return messages.pack(kind, self.parameters.session, self.name, self._answered + body)
 
     def receive(self, data: bytes) -> bytes:
         """Return the answer to a message of the server; raise `Abort` if this message is unexpected or invalid."""
-        kind, sender, body = self.parse(data)
+        kind, sender, body = messages.parse(data, self.parameters.session)
         if sender != SERVER:
             raise Abort(Fault.NAME, f"user {self.name} got a message of {sender}, which is not the server")
         if kind != self._awaited:
