@@ -326,11 +326,9 @@ def _counts(g: Guarantee, beside: Sequence[Guarantee]) -> str:
 
 def _over_run(g: Guarantee, delta: float) -> tuple[float, float, float, str]:
     """Return ε and δ of all rewards of a participant in a run, their ε at δ = 0, and the scope in words."""
-    if math.isinf(g.epsilon):
-        return math.inf, 0.0, math.inf, ""
-    if g.run is None:
-        words = "" if g.single_release else "all rewards of a participant: nothing adds them up"
-        return math.inf, 0.0, math.inf, words
+    if g.run is None or math.isinf(g.epsilon):
+        unsaid = g.single_release or math.isinf(g.epsilon)
+        return math.inf, 0.0, math.inf, "" if unsaid else "all rewards of a participant: nothing adds them up"
     added, its = g.run.times * g.epsilon, min(1.0, g.run.times * g.delta)
     pure = math.inf if g.delta else added
     if g.run.times > 1 or g.delta:
