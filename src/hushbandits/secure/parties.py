@@ -56,17 +56,14 @@ class Parameters:
 
     def __post_init__(self) -> None:
         n, others = self.n, self.n - 1
-        for name, value, low, high in (
-            ("n", n, 2, 1 << 20),
-            ("modulus", self.modulus, 2, 1 << 62),
-            ("length", self.length, 1, 1 << 20),
-            ("neighbours", self.neighbours, others if self.malicious else 1, others),
-            ("threshold", self.threshold, n // 2 + 1 if self.malicious else 1, self.neighbours),
-            ("length of session", len(self.session), 16, 16),
-            ("fewest", self.fewest, 2, n),
-            ("length of directory", len(self.directory), n if self.malicious else 0, n),
-        ):
-            integer(name, value, low, high)
+        integer("n", n, 2, 1 << 20)
+        integer("modulus", self.modulus, 2, 1 << 62)
+        integer("length", self.length, 1, 1 << 20)
+        integer("neighbours", self.neighbours, others if self.malicious else 1, others)
+        integer("threshold", self.threshold, n // 2 + 1 if self.malicious else 1, self.neighbours)
+        integer("length of session", len(self.session), 16, 16)
+        integer("fewest", self.fewest, 2, n)
+        integer("length of directory", len(self.directory), n if self.malicious else 0, n)
 
     @cached_property
     def tag(self) -> bytes:
