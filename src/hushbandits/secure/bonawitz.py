@@ -364,8 +364,7 @@ class Cohorts:
         self._bytes[run] += outcome.up.sum(), outcome.down.sum()
         dropped = np.bincount(since, minlength=len(STAGES) + 1)[:-1]
         self._counts[run] += n, outcome.rounds, outcome.total is None, *dropped
-        left = np.zeros(n, bool)
-        left[list(outcome.survivors)] = True
+        left = np.isin(np.arange(n), outcome.survivors)
         return np.zeros(vectors.shape[1], np.int64) if outcome.total is None else outcome.total.astype(np.int64), left
 
     def metrics(self) -> dict[str, Array]:
