@@ -68,19 +68,13 @@ def _poisson(a: int, b: int) -> int:
     return sum(_thinned(lambda: randbelow(2), lambda k: randbelow(b * pieces * k) < 2 * a) for _ in range(pieces))
 
 
-@dataclass(frozen=True)
 class Exact:
-    """A noise distribution that is sampled exactly, from entropy instead of a seed."""
+    """A noise distribution `law` that is sampled exactly, from entropy instead of a seed."""
 
-    law: NoiseLaw
-
-    def __post_init__(self) -> None:
-        self.law.exactly()  # one that has no exact sampler says so
-
-    @property
-    def integer(self) -> bool:
-        """Return whether the noise takes integer values."""
-        return self.law.integer
+    def __init__(self, law: NoiseLaw):
+        law.exactly()  # one that has no exact sampler says so
+        #: The law, and whether its noise takes integer values.
+        self.law, self.integer = law, law.integer
 
     def draw(self, rng: object, size: int) -> Array:
         """Return one noise sample per user, ``(size,)``; `rng` is ignored."""
