@@ -155,7 +155,6 @@ def _releases_by_law(case: Case) -> Iterator[Verdict]:
 EXACT = {Mechanism: _mechanism, LocalBernoulli: _coins_by_law, PrivateMeans: _releases_by_law}
 
 
-_AGAIN = 8  # blocks of one size: half of them in a row, then the other half
 _STRETCH = 100
 _POOLED, _LARGE = (2, 19, 64, 100, 1000), (10_000, 100_000)
 _SHORT = (2, 2, 2, 2, 3, 5, 8, 2)
@@ -183,11 +182,11 @@ def drawn_on_blocks(case: Case) -> Iterator[Verdict]:
 def long_run(case: Case, largest: int, runs: int, every: int = 1) -> Iterator[Verdict]:
     """Test the noise of blocks of all sizes up to `largest`, or of a random share 1/`every` of these sizes.
 
-    Each size occurs eight times.
+    Each size occurs eight times: four times in a row, and four times again.
     """
     rng = np.random.default_rng([case.budget.seed, 1])
     of = rng.permutation(np.arange(case.owner.smallest, largest + 1))[::every]
-    sizes = np.concatenate([np.repeat(rng.permutation(of), _AGAIN // 2) for _ in range(2)]).tolist()
+    sizes = np.concatenate([np.repeat(rng.permutation(of), 4) for _ in range(2)]).tolist()
     yield from drawn(case, f"{len(sizes):,} blocks", sizes, runs)
 
 
