@@ -60,6 +60,8 @@ def tails(u: Array) -> float:
 
 def share(hits: Array, mean: Array) -> float:
     """Return ``n KL(share ‖ mean)``, Hoeffding's evidence that true values in `hits` are more frequent than `mean`."""
+    if not hits.size:
+        return 0.0
     found, p = float(hits.mean()), min(max(float(mean.mean()), 1e-300), 1.0)
     if found <= p:
         return 0.0

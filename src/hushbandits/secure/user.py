@@ -1,5 +1,7 @@
 """A user of a secure sum, which answers each message of the server once and in order."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np
@@ -48,7 +50,7 @@ class User(Secretive):
         vector: Array,
         signing: bytes = b"",
         insecure_seed: int | str | None = None,
-        agree: "Callable[[primitives.Private, bytes, str], bytes]" = primitives.agree,
+        agree: Callable[[primitives.Private, bytes, str], bytes] = primitives.agree,
     ):
         self.parameters, self.name = parameters, name
         if not 0 <= name < parameters.n:
@@ -180,11 +182,11 @@ class User(Secretive):
         return self.pack(Kind.UNMASK, rows(answer))
 
 
-def remembering() -> "Callable[[primitives.Private, bytes, str], bytes]":
+def remembering() -> Callable[[primitives.Private, bytes, str], bytes]:
     """Return a key agreement that computes the shared secret of two users only once, if both are in this process."""
     known: dict[frozenset[bytes], bytes] = {}
 
-    def agree(key: "primitives.Private", other: bytes, fault: str) -> bytes:
+    def agree(key: primitives.Private, other: bytes, fault: str) -> bytes:
         pair = frozenset((primitives.public(key), other))
         if pair in known:
             return known.pop(pair)
