@@ -135,11 +135,10 @@ def independent_set(matrix: Array, weight: Array | None = None) -> list[int]:
     heavy = -matrix.sum(1) if weight is None else np.asarray(weight)
     left = np.ones(len(matrix), bool)
     chosen = []
-    for v in np.lexsort((np.arange(len(matrix)), -heavy)).tolist():
+    for v in np.argsort(-heavy, kind="stable").tolist():
         if left[v]:
             chosen.append(v)
             left &= ~matrix[v]
-            left[v] = False
     return chosen
 
 
@@ -181,11 +180,8 @@ def clique_cover(matrix: Array) -> list[list[int]]:
     complement = nx.from_numpy_array(~matrix & ~np.eye(len(matrix), dtype=bool))
     strategies = ("largest_first", "smallest_last", "DSATUR", "connected_sequential_bfs")
     colourings = (nx.greedy_color(complement, strategy) for strategy in strategies)
-    best = min(colourings, key=lambda c: max(c.values(), default=-1))
-    cover: list[list[int]] = [[] for _ in range(max(best.values()) + 1)]
-    for v in sorted(best):
-        cover[best[v]].append(int(v))
-    return cover
+    best = min(colourings, key=lambda c: max(c.values()))
+    return [sorted(v for v in best if best[v] == colour) for colour in range(max(best.values()) + 1)]
 
 
 def independence_number(matrix: Array) -> Bounds:
@@ -224,14 +220,10 @@ def _covers(matrix: Array, k: int) -> bool:
     def place(i: int, cliques: list[list[int]]) -> bool:
         if i == len(order):
             return True
-        for clique in cliques:
-            if matrix[order[i], clique].all():
-                clique.append(order[i])
-                if place(i + 1, cliques):
-                    return True
-                clique.pop()
-            if not clique:  # the empty ones behind it are alike
-                break
+        for clique in [*cliques, []] if len(cliques) < k else cliques:
+            others = [other for other in cliques if other is not clique]
+            if matrix[order[i], clique].all() and place(i + 1, [*others, [*clique, order[i]]]):
+                return True
         return False
 
-    return place(0, [[] for _ in range(k)])
+    return place(0, [])
