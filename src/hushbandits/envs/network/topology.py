@@ -59,10 +59,8 @@ class Places:
         self.edges = locked(np.stack([self._edges(g, near[g], int(max_hops)) for g, max_hops in enumerate(gamma)]))
 
     def _max_hops_of(self, max_hops: int | str | None, agents: int) -> Array:
-        if max_hops is None:
-            return np.full(len(self.graphs), max(1, agents - 1))
         if not isinstance(max_hops, str):
-            return np.full(len(self.graphs), max_hops)
+            return np.full(len(self.graphs), max(1, agents - 1) if max_hops is None else max_hops)
         whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
         return dict(zip(SHARES_OF_DIAMETER, (whole, less, less, more), strict=True))[max_hops]
 
