@@ -27,10 +27,7 @@ class Links(NamedTuple):
     @property
     def matrix(self) -> Array:
         """Return the adjacency, ``(M, M)`` bool."""
-        m = len(self.start) - 1
-        matrix = np.zeros((m, m), bool)
-        matrix[np.repeat(np.arange(m), self.degree), self.near] = True
-        return matrix
+        return np.asarray(_sparse(self).astype(bool).toarray())
 
 
 def links(matrix: Array | csr_array) -> Links:
