@@ -9,13 +9,6 @@ from hushbandits.core.guarantee import hides
 from hushbandits.core.random.names import RECOMMENDATION
 from hushbandits.envs.exploration.ballot import VoteState, judged
 from hushbandits.envs.exploration.observer import named_rows
-from hushbandits.envs.inbox import OneSlot
-
-
-def global_set(active: Array, everyone: Array, reset: Array | None = None) -> OneSlot:
-    """Return an inbox with the published global set 𝒦 and, if resets are allowed, whether the vote was reset."""
-    values = {"active": active[:, None].copy()}
-    return OneSlot(values if reset is None else {**values, "reset": reset[:, None]}, everyone)
 
 
 def recommend(book: VoteState, rng: Streams) -> Array:

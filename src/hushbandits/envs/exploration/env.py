@@ -19,7 +19,6 @@ from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.utils import Array, Message, Params, affordable, choice, count, flag, real, ships
 from hushbandits.envs.exploration import ballot, coordinator
 from hushbandits.envs.exploration.ballot import STOPS, Outcomes, VoteState
-from hushbandits.envs.exploration.coordinator import global_set
 from hushbandits.envs.exploration.payload import Votes
 from hushbandits.envs.exploration.problems import agent_weights, check_confidence, problem_arms, vote_threshold
 from hushbandits.envs.exploration.task import ExplorationTask
@@ -305,7 +304,8 @@ class Exploration(Env):
             if self._sums_votes:
                 self._left[rows] = False
         self._who = book.active_agents[:, None].copy()
-        return global_set(book.active, self._everyone, reset)
+        values = {"active": book.active[:, None].copy()}
+        return OneSlot(values if reset is None else {**values, "reset": reset[:, None]}, self._everyone)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
