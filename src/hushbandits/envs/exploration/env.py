@@ -187,12 +187,9 @@ class Exploration(Env):
     def _quorum(self, n_arms: int, threshold: int | None, require_confidence: bool) -> tuple[int, int]:
         strict = flag("require_confidence", require_confidence)
         everyone, local = self.termination_by == "everyone", confidence_under_loss(self.beta, self.xi, n_arms)
-        if threshold is not None:
-            threshold = count("threshold", threshold, 0)
-        else:
-            if strict and not everyone:  # an agent that never acts cannot vote
-                check_confidence(self.delta, local, int((self.weights > 0).sum()))
-            threshold = vote_threshold(self.delta, local)
+        if threshold is None and strict and not everyone:  # an agent that never acts cannot vote
+            check_confidence(self.delta, local, int((self.weights > 0).sum()))
+        threshold = vote_threshold(self.delta, local) if threshold is None else count("threshold", threshold, 0)
         needed = len(self.weights) + 1 if everyone else threshold + (self.vote_rule == ">")
         if needed < 1:
             raise ValueError(f"threshold={threshold} with vote_rule='>=' removes every arm before any vote")
