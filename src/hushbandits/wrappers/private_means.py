@@ -115,8 +115,6 @@ class PrivateMeans(Wrapper):
         "agent_epsilon": Metric("ε spent on one reward of each agent, at most", "amount"),
     }
 
-    _own: _Means
-    _spent: Array  # by count: Σ ε_n and Σ ε_n² of the releases up to it
     _stream: Uniforms
 
     def __init__(

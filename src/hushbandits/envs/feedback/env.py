@@ -97,11 +97,6 @@ class Feedback(Env):
     agent_visible = ("mechanism", "simulate_users", "served")
     rl_task = FeedbackTask
     served: Array  # (R, M) users so far
-    _blocks: Array
-    _regret: Array
-    _bits: Array
-    _t: Array
-    _live: Array
 
     def __init__(
         self,
