@@ -105,15 +105,13 @@ class ClientArms(Arms):
     def reset(self, rng: Streams, rows: Array | None = None) -> None:
         """Draw the global model, and every agent's means around the global means."""
         super().reset(rng, rows)
-        set_rows(self, rows, own=self._around(self.locations if rows is None else self.locations[rows], rng))
-
-    def _around(self, locations: Array, rng: Streams) -> Array:
+        locations = self.locations if rows is None else self.locations[rows]
         listed = np.arange(self.n_arms, dtype=float)  # each run's arms by their index in `means`
         order = draw_locations(listed, self.n_arms, self.permute and self.given is not None, rng).astype(np.int64)
         own: Array = locations[:, None] * np.swapaxes(self.factors[:, order], 0, 1)
         if self.spread:
             own += self.spread * normal(rng.uniforms(0, own.shape[1:], CLIENTS))
-        return own
+        set_rows(self, rows, own=own)
 
     def _stand(self, location: Array) -> Standing:
         location, mean, gap = super()._stand(location)
