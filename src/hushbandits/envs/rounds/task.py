@@ -84,7 +84,6 @@ class ArmTask(PullTask):
                 f"a learner needs its agents' own rewards, or the means and counts of those rewards; this env returns "
                 f"{', '.join(core.own_reward_fields) or 'nothing'}"
             )
-        self._reported = [name for name in core.report if name in core.fields]
         offered = {*core.inbox_fields, *core.reductions}
         #: Whether the inbox holds single rewards, each counted once, or states: means and counts of every agent.
         self._events = "tally" in offered
@@ -189,7 +188,7 @@ class ArmTask(PullTask):
             for name, (field, _) in self._extra_fields.items()
         }
         report = self.core.standard_report()  # without fields that are withheld from agents
-        return {**{name: report[name] for name in self._reported if name in report}, **said}
+        return {**{name: value for name, value in report.items() if name in self.core.fields}, **said}
 
     def heard(self, obs: Observation) -> None:
         inbox = obs.inbox
