@@ -5,10 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hushbandits.core import Array, Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, choice, real, require
+from hushbandits.core import Fields, Metric, Payload, Streams, Uniforms, World, Wrapper, require, set_rows
 from hushbandits.core.random.names import SAMPLES
-from hushbandits.core.rows import set_rows
-from hushbandits.core.utils.jit import lean
+from hushbandits.core.utils import Array, choice, lean, real
 from hushbandits.wrappers.huber import drawn
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hushbandits.core import Array, Coding, Field, Inbox, Part, RLTask, Space, Stacked, World, affordable, choices, flag
-from hushbandits.core.messages import Observation
+from hushbandits.core import Coding, Field, Inbox, Observation, Part, RLTask, Space, Stacked, World, affordable, choices
 from hushbandits.core.task import WIDE
-from hushbandits.core.utils.jit import lean
+from hushbandits.core.utils import Array, flag, lean
 
 
 class PullTask(RLTask):
