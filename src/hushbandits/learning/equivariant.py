@@ -14,7 +14,7 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.distributions import Distribution
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-from stable_baselines3.common.torch_layers import create_mlp
+from stable_baselines3.common.torch_layers import MlpExtractor
 from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
@@ -92,25 +92,19 @@ class _Pairs(nn.Linear):
         return super().forward(latent).transpose(-1, -2).flatten(-2)
 
 
-class _Nets(nn.Module):
+class _Nets(MlpExtractor):
     """Two networks: one scores each choice; the outputs of the other are pooled over all choices for the value."""
 
     def __init__(self, shape: tuple[int, int], widths: list[int], activation: type[nn.Module]):
-        super().__init__()
+        super().__init__(shape[1], {"pi": widths, "vf": widths or [32]}, activation, "cpu")
         self._shape = shape
-        own = widths or [32]
-        self.policy_net = nn.Sequential(*create_mlp(shape[1], -1, widths, activation))
-        self.value_net = nn.Sequential(*create_mlp(shape[1], -1, own, activation))
-        self.latent_dim_pi, self.latent_dim_vf = [shape[1], *widths][-1], 2 * own[-1]
-
-    def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.forward_actor(features), self.forward_critic(features)
+        self.latent_dim_vf *= 2
 
     def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
-        return self.policy_net(features.reshape(-1, *self._shape))
+        return super().forward_actor(features.reshape(-1, *self._shape))
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        each = self.value_net(features.reshape(-1, *self._shape))
+        each = super().forward_critic(features.reshape(-1, *self._shape))
         return torch.cat([each.mean(1), each.amax(1)], -1)
 
 
