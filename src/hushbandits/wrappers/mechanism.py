@@ -281,9 +281,7 @@ class Mechanism(Privatizer):
 
     def _by_law(self, claim: Guarantee, horizon: int) -> Guarantee:
         """Return the claim, checked against the exact noise distribution at block sizes in `SIZES`."""
-        for n in SIZES:
-            if n < self.smallest or n > max(horizon, self.smallest):
-                continue
+        for n in [n for n in SIZES if self.smallest <= n <= max(horizon, self.smallest)]:
             profile = self.seen(n, max(self.sure(n), self.smallest))
             if profile is None:
                 if self.ships("claimed_guarantees") and not self.ships("plan"):
