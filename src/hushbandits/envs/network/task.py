@@ -24,22 +24,17 @@ _UNIT = 80.0  # points of a graph's radius
 
 def byzantine(core: World) -> Array:
     """Return which agents are Byzantine in the first run, ``(M,)`` bool."""
-    marked = np.zeros(core.n_agents, bool)
-    for wrapper in core.wrappers:
-        marked |= getattr(wrapper, "byzantine", np.zeros((1, core.n_agents), bool))[0]
-    return marked
+    marked = [wrapper.byzantine[0] for wrapper in core.wrappers if hasattr(wrapper, "byzantine")]
+    return np.any([np.zeros(core.n_agents, bool), *marked], axis=0)
 
 
 def arriving(core: World) -> tuple[Array, Array]:
     """Return the number of messages per edge in the last round, ``(M, M)``, and their most frequent arm (−1: none)."""
     via, to, _, _, said = core.crossings().T
-    count = np.zeros((core.n_agents, core.n_agents), np.int64)
-    np.add.at(count, (via, to), 1)
-    if not (said >= 0).any():
-        return count, np.full(count.shape, -1)
-    votes = np.zeros((*count.shape, core.n_arms), np.int64)
-    np.add.at(votes, (via, to, said), 1)
-    return count, np.where(count > 0, votes.argmax(2), -1)
+    votes = np.zeros((core.n_agents, core.n_agents, core.n_arms + 1), np.int64)
+    np.add.at(votes, (via, to, said), 1)  # without an arm: the last place
+    named = votes[..., :-1]
+    return votes.sum(2), np.where(named.any(2), named.argmax(2), -1)
 
 
 class NetworkTask(Picture, ArmTask):
