@@ -191,7 +191,7 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
     @turned
     def mixed_all(state, mail, posted, t):
         for r in range(mail.sent.shape[1]):
-            hear_mixed(state, r, mail, posted, t)
+            hear_mixed(state, r, mail, None, posted, t)
 
     @turned
     def rounds(state, mail, room, books, payment, uniforms, fates, t, posted):
@@ -229,7 +229,7 @@ def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Calla
 
 def _mixed(hear: Callable[..., None], turned: Turn) -> Callable[..., None]:
     @turned
-    def mixed(state, r, mail, posted, t):
+    def mixed(state, r, mail, room, posted, t):
         now = posted % mail.sent.shape[0]
         said, sums = mail.values[0][now], state.sums
         flat = (sums.shape[0], sums.shape[1], sums.shape[2] * sums.shape[3])
@@ -254,9 +254,5 @@ def _from_ring(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> C
         tally(arm, reward, mail.sent, mail.sender, mail.shell, posted, r, room)
         hear(state, r, room[0], t)
 
-    @turned
-    def mixed(state, r, mail, room, posted, t):
-        hear_mixed(state, r, mail, posted, t)
-
     # states arrive as changes, or by the phases
-    return {"posts": posts, "tally": tallied, "mix": mixed, "states": posts}[rules.takes]
+    return {"posts": posts, "tally": tallied, "mix": hear_mixed, "states": posts}[rules.takes]
