@@ -204,9 +204,11 @@ class SlotInbox(Inbox):
         if field == "sender":
             raise KeyError(f"field='sender' must be one of: {', '.join(f for f in self._fields if f != field)}")
 
-    @staticmethod
-    def _agents(what: str, agents: Array, runs: int, m: int) -> Array:
-        return checked(what, agents, index_field(m), (runs,))
+    def _seats(self, what: str, agents: Array, field: str) -> tuple[Array, Array]:
+        """Return the runs and the agent in each of them, ``(R,)``, whose values of `field` are asked for."""
+        self._needs_event(field)
+        _, runs, m = self._ring.sent.shape
+        return np.arange(runs), checked(what, agents, index_field(m), (runs,))
 
     def _mail(self, fields: tuple[str, ...]) -> tuple[Mail, int]:
         # the ring's arrays of all agents, and the number of rounds posted: for compiled code alone
@@ -264,9 +266,7 @@ class SlotInbox(Inbox):
         value : (R, M, …)
         arrived : (R, M) bool
         """
-        self._needs_event(field)
-        _, n, m = self._ring.sent.shape
-        runs, sender = np.arange(n), self._agents("sender", sender, n, m)
+        runs, sender = self._seats("sender", sender, field)
         lag = self._slots.lag[runs % len(self._slots.lag), sender]
         posted = self._ring.t - lag + 1
         index = posted % self._ring.depth, runs[:, None], sender[:, None]
@@ -277,9 +277,7 @@ class SlotInbox(Inbox):
 
         The mask, ``(R, S)``, marks the slots that hold a value.
         """
-        self._needs_event(field)
-        _, n, m = self._ring.sent.shape
-        runs, receiver = np.arange(n), self._agents("receiver", receiver, n, m)
+        runs, receiver = self._seats("receiver", receiver, field)
         graph = runs % len(self._slots.sender)
         sender, delay = self._slots.sender[graph, receiver], self._slots.delay[graph, receiver]
         posted = self._ring.t - delay + 1

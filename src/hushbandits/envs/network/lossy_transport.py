@@ -119,7 +119,7 @@ class LossyInbox(SlotInbox):
         self._round, self._order, self.own = transport.ring.t, None, {}
         self._fields = (*self._ring.fields, "sender")
         born, r, who, to, via = came.T
-        self._shape = runs, m, _ = transport.newest.shape
+        runs, m, _ = transport.newest.shape
         size = np.bincount(r * m + to, minlength=runs * m)
         place = np.empty(len(came), np.int64)
         place[np.argsort(r * m + to, kind="stable")] = np.arange(len(came)) - np.repeat(np.cumsum(size) - size, size)
@@ -166,18 +166,14 @@ class LossyInbox(SlotInbox):
 
     def of(self, sender: Array, field: str) -> tuple[Array, Array]:
         """Return the newest `field` values that agents receive from each run's `sender` in this round, and a mask."""
-        self._needs_event(field)
-        runs, m, _ = self._shape
-        mine = self._sender == self._agents("sender", sender, runs, m)[:, None, None]
-        value = self._values[field]
+        runs, sender = self._seats("sender", sender, field)
+        value, mine = self._values[field], self._sender == sender[:, None, None]
         if not value.shape[2]:
-            return np.zeros((runs, m, *value.shape[3:]), value.dtype), np.zeros((runs, m), bool)
-        return value[(*np.ogrid[:runs, :m], mine.argmax(2))], mine.any(2)
+            return np.zeros((*mine.shape[:2], *value.shape[3:]), value.dtype), mine.any(2)
+        return value[runs[:, None], np.arange(mine.shape[1]), mine.argmax(2)], mine.any(2)
 
     def at(self, receiver: Array, field: str) -> tuple[Array, Array]:
-        self._needs_event(field)
-        runs, m, _ = self._shape
-        seat = np.arange(runs), self._agents("receiver", receiver, runs, m)
+        seat = self._seats("receiver", receiver, field)
         return self._values[field][seat], self._sender[seat] >= 0
 
     def tally(self) -> tuple[Array, Array]:
