@@ -65,16 +65,15 @@ class ExplorationTask(Picture):
         return {"own_votes": (k, 0.0, 1.0), "active": (k, 0.0, 1.0)}
 
     def _codings(self) -> dict[str, Coding]:
-        core = self.core
-        k = core.n_arms
-        first = [k + 1] if core.one_arm_per_step else [2] * k
+        k, single = self.core.n_arms, self.core.one_arm_per_step
+        first = [k + 1] if single else [2] * k
         several = Coding(spaces.MultiDiscrete([*first, *[2] * k]), self._as_is, self._bits)
-        native = several if core.one_arm_per_step else several._replace(space=spaces.MultiBinary(2 * k))
-        if core.one_arm_per_step:
-            few = Coding(spaces.Discrete(2 * k + 1), self._from_one, self._one)
-        else:
-            few = Coding(spaces.Discrete(k + 1), self._from_vote, self._vote)
-        return {"discrete": few, "multidiscrete": several, "native": native}
+        if single:
+            one = Coding(spaces.Discrete(2 * k + 1), self._from_one, self._one)
+            return {"discrete": one, "multidiscrete": several, "native": several}
+        vote = Coding(spaces.Discrete(k + 1), self._from_vote, self._vote)
+        native = several._replace(space=spaces.MultiBinary(2 * k))
+        return {"discrete": vote, "multidiscrete": several, "native": native}
 
     # -- the picture: the global set, the votes per arm, and the votes of each agent ----------------------------
 
