@@ -204,8 +204,7 @@ def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, .
     """Return the reward law of `n_arms` arms, which are k-means clusters of a file's rows by unscaled features."""
     relevance, features = _shipped() if path is None else _read(path, mark)
     own = k_means(features, n_arms, seed)
-    counts = np.zeros((n_arms, _LEVELS))
-    np.add.at(counts, (own, relevance), 1)
+    counts = np.bincount(own * _LEVELS + relevance, minlength=n_arms * _LEVELS).reshape(n_arms, _LEVELS)
     return Relevance(counts / counts.sum(1, keepdims=True))
 
 
