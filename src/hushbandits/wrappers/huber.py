@@ -60,14 +60,11 @@ class Huber(Wrapper):
         self.law = make_law(law, "law")
         low, high = self.law.locations
         self.location = real("location", location, low, high, closed="both" if math.isfinite(low) else "")
+        #: Whether replaced rewards may lie outside [0, 1].
+        self.strays = not self.law.inside(np.array(self.location))
         self.fraction = probability("fraction", fraction)
         self.relays = flag("relays", relays)
         self.operations = ("replace", "relay") if self.relays else ("replace",)
-
-    @property
-    def strays(self) -> bool:
-        """Return whether replaced rewards may lie outside [0, 1]."""
-        return not self.law.inside(np.array(self.location))
 
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         byzantine = drawn(rng.generators(), env.n_agents, self.fraction)

@@ -45,11 +45,8 @@ class LaplaceFilter(Wrapper):
     def __init__(self, epsilon: float = 1.0, *, name: str | None = None):
         super().__init__(name=name)
         self.epsilon = divisor("epsilon", epsilon)
-
-    @property
-    def noise_scale(self) -> float:
-        """Return the scale of the noise on each number."""
-        return 2.0 / self.epsilon
+        #: Scale of the noise on each number.
+        self.noise_scale = 2.0 / self.epsilon
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         require(self.name, ("numbers",), fields)

@@ -31,6 +31,8 @@ class Mixed(Played):
     """
 
     _play: Batches
+    #: The assumptions under which the shuffler hides senders.
+    shuffler: tuple[str, ...] = ("an honest shuffler",)
 
     def __init__(self, protocol: str | None, n_mixes: int, insecure_seed: bool, *, name: str | None = None):
         super().__init__(name=name)
@@ -40,14 +42,10 @@ class Mixed(Played):
             needed()
             self.n_mixes, self.insecure_seed = n_mixes, insecure_seed
             self._play = Batches(n_mixes, insecure_seed)
+            self.shuffler = mixed_words(n_mixes, insecure_seed)
             vars(self)["metrics_spec"] = dict(MIXED)  # an ideal shuffle measures nothing
         elif (n_mixes, insecure_seed) != (3, True):
             raise ValueError(f'{self.name} takes {n_mixes=} and {insecure_seed=} only with protocol="mixnet"')
-
-    @property
-    def shuffler(self) -> tuple[str, ...]:
-        """Return the assumptions under which the shuffler hides senders."""
-        return ("an honest shuffler",) if self.protocol is None else mixed_words(self.n_mixes, self.insecure_seed)
 
 
 class Shuffle(Mixed, Passage):
