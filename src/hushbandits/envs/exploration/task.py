@@ -50,7 +50,8 @@ class ExplorationTask(Picture):
     def __init__(self, core: World, **options: Any):
         # A team does not know the agents' activation probabilities.
         voters = int((getattr(core, "weights", np.ones(core.n_agents)) > 0).sum())
-        if core.termination_by == "coordinator" and core.votes_needed > voters:
+        self._judged = bool(core.termination_by == "coordinator")
+        if self._judged and core.votes_needed > voters:
             warnings.warn(
                 f"no arm can be voted out: votes_needed={core.votes_needed} exceeds the number of agents that act, "
                 f"{voters}, and each agent has one vote per arm; give more agents, or a lower threshold",
@@ -76,10 +77,6 @@ class ExplorationTask(Picture):
         return {"discrete": vote, "multidiscrete": several, "native": native}
 
     # -- the picture: the global set, the votes per arm, and the votes of each agent ----------------------------
-
-    @property
-    def _judged(self) -> bool:
-        return bool(self.core.termination_by == "coordinator")
 
     def say(self) -> list[str]:
         core: World = self.core

@@ -37,15 +37,13 @@ class FeedbackTask(BlockPicture):
     MultiDiscrete([10 10])
     """
 
+    _plain = False  # decoded rewards are noisy
+
     def __init__(self, core: World, *, reward_source: str = "decoded", **options: Any):
         self._oracle = choice("reward_source", reward_source, ("decoded", "oracle")) == "oracle"
         self.labels = {"reward_source": "oracle"} if self._oracle else {}
         super().__init__(core, **options)
         self._columns = [self.layout[part].start for part in ("own_mean", "own_width", "time", "acts")]
-
-    @property
-    def _plain(self) -> bool:
-        return False  # decoded rewards are noisy
 
     def _codings(self) -> dict[str, Coding]:
         k, j = self.core.n_arms, int(self.core.horizon).bit_length()
