@@ -70,11 +70,6 @@ class Slots:
         lag.flags.writeable = False
         return lag
 
-    @staticmethod
-    def size(agents: int, graphs: int, width: int, depth: int) -> float:
-        """Return the number of bytes that the construction of the slots needs."""
-        return graphs * agents * (32.0 * width + 24.0 * (depth + 1))
-
 
 class Ring:
     """Ring buffer of the posts of the last rounds.

@@ -50,7 +50,8 @@ class Places:
         near = [self._near(g, int(max_hops)) for g, max_hops in enumerate(gamma)]
         far = np.array([it.hops.max(initial=0) for it in near])
         width = max(it.sender.shape[1] for it in near)
-        size = Slots.size(agents, len(graphs), width, max(1, int(far.max())) * pace)
+        depth = max(1, int(far.max())) * pace
+        size = len(graphs) * agents * (32.0 * width + 24.0 * (depth + 1))  # what the slots take
         affordable(f"hop_delay={pace - 1} over {far.max()} hops", size)
         if max_hops is None:
             gamma = far
