@@ -3,8 +3,7 @@
 Source: Rio et al. 2023; Féraud et al. 2019.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import ClassVar
 
@@ -332,16 +331,14 @@ class Exploration(Env):
             return None
         return only.drop_prob, vars(only)["_stream"]
 
-    @contextmanager
-    def played(self) -> Iterator[None]:
-        """Return a context manager for compiled episodes; if the ``with`` block fails, the env must be reset."""
-        self._phase = "broken"
-        yield
+    def played(self) -> None:
+        """Update the env after compiled code has played rounds."""
         self._who = self.book.active_agents[:, None].copy()
         self._phase = "pull" if self.running.any() else "over"
 
     def outcomes(self, r: int, size: int) -> Outcomes:
         """Return the rewards, gaps and random numbers of the next `size` activations of run r."""
+        self._phase = "broken"  # until `played`: what was drawn cannot be drawn again
         stand, stream = self.arms.look(np.arange(size) + self.book.rounds[r], run=r), self._reward_stream
         locations, gaps = (np.ascontiguousarray(np.atleast_2d(x)) for x in (stand.location, stand.gap))
         cursor = np.array([*stream.seeds[r], stream.word, *[stream._section[r]] * 6], np.uint64)

@@ -276,9 +276,9 @@ class VotingTeam(Team):
             return False
         for stop in (*stops, until):
             goal = math.ceil(min(stop, until, env.horizon or LONGEST, LONGEST))
-            with env.played():
-                for r in map(int, np.flatnonzero(env.running)):
-                    self._play(env, r, goal, *loss)
+            for r in map(int, np.flatnonzero(env.running)):
+                self._play(env, r, goal, *loss)
+            env.played()
             self._active[:, 0, 0] = env.book.active
             if look is not None:
                 look()
