@@ -107,10 +107,8 @@ class SealedTallies(Channel):
         self._enough(env)
 
     def _enough(self, env: World) -> None:
-        degree: Array = env.slots.degree
-        least = self._by.min_cohort
-        if (degree < least).any():
-            m = int(np.argwhere(degree < least)[0][1])
+        degree, least = env.slots.degree, self._by.min_cohort
+        for m in np.argwhere(degree < least)[:, 1].tolist():
             raise ValueError(f"min_cohort={least} is too large for agent {m}: only {degree[:, m].min()} reach it")
 
     def send(self, message: Payload, env: World) -> Payload:
