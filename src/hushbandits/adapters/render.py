@@ -1,11 +1,11 @@
 """Drawings of an env as text, picture or window, and a generator that plays a run round by round."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core import Array, Env, Message, RLTask, Seeds, Team
+from hushbandits.core import Array, Env, RLTask, Seeds, Team
 from hushbandits.core.rollout import begin
 from hushbandits.core.team import check_compatible
 
@@ -94,14 +94,13 @@ def watched(env: Env, team: Team, seed: int | Seeds = 0) -> Iterator[RLTask]:
     obs = begin(env, team, seed)
     task.begin(obs)
     yield task
-    speak: Callable[..., Message | None] = team.compose  # it is handed None where rewards are withheld
     while obs.running.any():
         action = team.act(obs)
         if which is not None:
             task.arm = np.array(action[which] if isinstance(action, tuple) else action, np.int64)
         task.obs = obs = env.pull(action)
         task.pulled(obs)
-        task.obs = obs = env.communicate(speak(obs.reward))
+        task.obs = obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None: withheld
         assert obs.inbox is not None
         team.receive(obs.inbox)
         task.heard(obs)

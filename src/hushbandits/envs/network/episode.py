@@ -140,8 +140,7 @@ class NetworkTeam(Team):
 def phases(env: CoopNetwork, team: Team) -> None:
     """Play the next round by its phases."""
     obs = env.pull(team.act(env._seen()))
-    speak: Callable[..., Message | None] = team.compose  # its argument is None if rewards are withheld
-    obs = env.communicate(speak(obs.reward))
+    obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
     assert obs.inbox is not None
     team.receive(obs.inbox)
 
