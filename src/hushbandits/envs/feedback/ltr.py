@@ -1,5 +1,6 @@
 """Privatized feedback on a learning-to-rank file: arms are clusters of rows, rewards are scaled relevance labels."""
 
+import contextlib
 import hashlib
 import logging
 import math
@@ -209,12 +210,10 @@ def clusters(path: Path | None, n_arms: int, seed: int, mark: tuple[int | str, .
 
 
 def _file(path: str | Path) -> Path:
-    try:
+    with contextlib.suppress(TypeError, ValueError, RuntimeError):  # no text, a text with a NUL, ~ of nobody
         file = Path(path).expanduser()
         if file.is_file():
             return file
-    except (TypeError, ValueError, RuntimeError):  # no text, a text with a NUL, ~ of nobody
-        pass
     raise ValueError(f"path={shown(str(path) if isinstance(path, Path) else path)} is not a file")
 
 
