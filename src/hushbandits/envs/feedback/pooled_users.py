@@ -6,20 +6,20 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, Bernoulli, Law, Noise, jit, lean
-from hushbandits.core.random.philox import fill
+from hushbandits.core.random.btpe import add_binomials, add_multinomials
+from hushbandits.core.random.philox import CURSOR, fill_in_turn
 from hushbandits.core.random.rewards import ClippedGaussian
 from hushbandits.core.random.samplers import binomial
-from hushbandits.core.random.streams import Draws, generator_at
+from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.ledger import Noises
 
-Rounded = dict[tuple[int, float, int], tuple[Law, Array | None]]
+#: By a law's id: the law, held so that no other gets its id, and its roundings by location and g.
+Rounded = dict[int, tuple[Law, dict[tuple[float, int], Array | None]]]
 
 _CHUNK = 1 << 14  # users simulated at once if a law has no shortcut
 _PIPED = 1 << 16  # the same if their rewards are changed before they are encoded: noise is drawn by the chunk
 _AT_ONCE = 1 << 16  # cells of roundings computed at once, which saves calls but makes more copies
-#: The state of a Philox generator that has read nothing.
-_BLANK = {"bit_generator": "Philox", "buffer": (0,) * 4, "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}
 
 
 @jit
@@ -32,10 +32,13 @@ def _add_binomials(cursors, n, p, total):
 
 
 @lean
-def _add_up(total, x):
-    for value in x:  # in order, whatever the chunks
-        total += value
-    return total
+def _add_up(x, sizes, total):
+    """Add the next ``sizes[b]`` values to each ``total[b]``, one by one: a float sum must not depend on chunks."""
+    at = 0
+    for b in range(sizes.size):
+        for _ in range(sizes[b]):
+            total[b] += x[at]
+            at += 1
 
 
 class _Part(NamedTuple):
@@ -48,8 +51,8 @@ class _Part(NamedTuple):
 
 #: Noise by the planned size of a block, and what it is drawn from.
 _Added = tuple[Callable[[int], Noise], Rngs]
-#: One step of a user's pipeline: ``(x, r, m, rng) → x``.
-_Step = Callable[[Array, int, int, np.random.Generator], Array]
+#: One step of a user's pipeline: ``(x, r, m) → x``.
+_Step = Callable[[Array, int, int], Array]
 
 
 class Pooled(Cohort):
@@ -106,7 +109,7 @@ class Pooled(Cohort):
         """Apply `function` to every user's reward when the sum is sampled."""
         not_encoded(self)
         folded = self._fold()
-        return folded._with(_before=(*folded._before, lambda x, r, m, rng: function(x)))
+        return folded._with(_before=(*folded._before, lambda x, r, m: function(x)))
 
     def inside(self) -> bool:
         """Return whether the reward laws keep all rewards in [0, 1]; False after a function or noise was applied."""
@@ -164,27 +167,66 @@ class Pooled(Cohort):
         return total if self._grid is None else total * self._grid
 
     def _sum_parts(self) -> Array:
-        total = np.zeros(self.planned.shape, np.int64 if self.encoded else np.float64)
-        parts = [(part.law, part.n.tolist(), part.location.tolist()) for part in self._parts]
-        grid = None if self._before else self._grid
-        if grid is not None:
-            for n, law, where in self._parts:
-                due = (n > 0) & (2 * grid <= n)
-                pairs = {*zip(where[due].tolist(), grid[due].tolist(), strict=True)}
-                new = [pair for pair in pairs if (id(law), *pair) not in self._rounded]
-                at_once = max(1, _AT_ONCE // int(grid.max()))
-                for i in range(0, len(new), at_once):
-                    for pair, pmf in zip(new[i:], roundings(law, new[i : i + at_once]), strict=False):
-                        self._rounded[id(law), *pair] = law, pmf  # held, so that no other law gets its id
-        rng = generator_at(self._cursors[0, 0])
-        for r, m, _ in blocks(self.planned):
-            k0, k1, run, name, step, *_ = self._cursors[r, m].tolist()
-            # takes a tenth of the time of a new generator
-            rng.bit_generator.state = {**_BLANK, "state": {"counter": (0, step, run, name), "key": (k0, k1)}}
-            for law, n, location in parts:
-                if n[r][m]:
-                    total[r, m] += self._part_sum(n[r][m], law, location[r][m], r, m, rng)
-        return total
+        total = np.zeros(self.planned.size, np.int64 if self.encoded else np.float64)
+        there = np.flatnonzero(self.planned)
+        for at in [there] if len(self._parts) == 1 else there[:, None]:  # parts of a block read its stream in turn
+            for part in self._parts:
+                self._add_part(part, at[part.n.ravel()[at] > 0], total)
+        return total.reshape(self.planned.shape)
+
+    def _add_part(self, part: _Part, at: Array, total: Array) -> None:
+        """Add the sums of a part of the blocks `at`, indices of all runs' servers, to `total`, ``(R·M,)``."""
+        n, where, plain = part.n.ravel()[at], part.location.ravel()[at], not self._before
+        g = None if self._grid is None else self._grid.ravel()[at]
+        if plain and isinstance(part.law, Bernoulli):
+            total[at] += self._read(add_binomials, at, n, where, np.zeros(len(at), np.int64)) * (1 if g is None else g)
+            return
+        known = self._pmfs(part.law, n, where, g) if plain and g is not None else [None] * len(at)
+        pooled = np.array([pmf is not None for pmf in known], bool)
+        if pmfs := [pmf for pmf in known if pmf is not None]:
+            here, ends = at[pooled], np.cumsum([len(pmf) for pmf in pmfs])
+            zeros = np.zeros(len(here), np.int64)
+            total[here] += self._read(add_multinomials, here, n[pooled], ends, np.concatenate(pmfs), zeros)
+        if not pooled.all():
+            total[at[~pooled]] += self._simulated(part.law, at[~pooled], n[~pooled], where[~pooled])
+
+    def _read(self, draw: Callable[..., None], at: Array, *args: Array) -> Array:
+        """Call ``draw(cursors, *args)`` with the cursors of the blocks `at`; return the last of `args`, its output."""
+        cursors = self._cursors.reshape(-1, CURSOR)
+        own = cursors[at]
+        draw(own, *args)
+        cursors[at] = own
+        return args[-1]
+
+    def _pmfs(self, law: Law, n: Array, where: Array, g: Array) -> list[Array | None]:
+        """Return the rounding of each block's rewards; ``None`` if there is none, or if users are cheaper (g > n/2)."""
+        _, known = self._rounded.setdefault(id(law), (law, {}))
+        rows = zip(where.tolist(), g.tolist(), (n // 2).tolist(), strict=True)
+        asked = [(x, k) if k <= most else None for x, k, most in rows]
+        new = [pair for pair in dict.fromkeys(asked) if pair is not None and pair not in known]
+        at_once = max(1, _AT_ONCE // int(g.max(initial=1)))
+        for i in range(0, len(new), at_once):
+            known.update(zip(new[i : i + at_once], roundings(law, new[i : i + at_once]), strict=True))
+        return [None if pair is None else known[pair] for pair in asked]
+
+    def _simulated(self, law: Law, at: Array, n: Array, where: Array) -> Array:
+        """Return the sums of the blocks `at`, whose users are simulated one by one: small blocks together."""
+        sums, chunk = np.zeros(len(at), np.int64 if self.encoded else float), _PIPED if self._before else _CHUNK
+        apart = (np.diff(np.cumsum(n) // chunk) > 0) | (n[:-1] > chunk) | bool(self._before)
+        for some in np.split(np.arange(len(at)), np.flatnonzero(apart) + 1):
+            runs, servers = np.divmod(at[some], self.planned.shape[1])
+            for start in range(0, int(n[some].max()), chunk):
+                sizes, own = np.minimum(n[some] - start, chunk), sums[some]
+                u = self._read(fill_in_turn, at[some], sizes, np.empty(sizes.sum()))
+                x = law.quantile(u, np.repeat(where[some], sizes))
+                for step in self._before:
+                    x = step(x, runs[0], servers[0])
+                if self._grid is not None:
+                    coins = [self._coins[r].random(size) for r, size in zip(runs.tolist(), sizes.tolist(), strict=True)]
+                    x = round_at_random(x, np.repeat(self._grid[runs, servers], sizes), np.concatenate(coins))
+                _add_up(x, sizes, own)
+                sums[some] = own
+        return sums
 
     def _add_noise(self, noise: Callable[[int], Noise], rngs: Rngs, total: Array) -> None:
         rest = self.n
@@ -198,33 +240,6 @@ class Pooled(Cohort):
         for r, m, left in blocks(rest):
             total[r, m] += noise(int(self.planned[r, m])).total(rngs[r], left)
 
-    def _part_sum(self, n: int, law: Law, location: float, r: int, m: int, rng: np.random.Generator) -> float:
-        g = None if self._grid is None else int(self._grid[r, m])
-        if not self._before:
-            if isinstance(law, Bernoulli):
-                return rng.binomial(n, location) * (1 if g is None else g)
-            # For g > n/2 cells it is cheaper to simulate the n users.
-            pmf = None if g is None or 2 * g > n else self._rounded[id(law), location, g][1]
-            if pmf is not None:
-                return int(rng.multinomial(n, pmf) @ np.arange(len(pmf)))
-        where, chunk = np.asarray(location), _PIPED if self._before else _CHUNK
-        here = self._cursors[r, m : m + 1].copy()
-        total: float = 0 if g else 0.0
-        for start in range(0, n, chunk):
-            u = np.empty(min(chunk, n - start))
-            if len(self._parts) == 1 and not self._before:
-                fill(here, 0, u)  # the same samples in half the time
-            else:
-                rng.random(out=u)
-            x = law.quantile(u, where)
-            for step in self._before:
-                x = step(x, r, m, rng)
-            if g is None:
-                total = _add_up(total, x)
-            else:
-                total += int(round_at_random(x, g, self._coins[r].random(len(x))).sum())
-        return total
-
     def values(self) -> Array:
         """Raise ``ValueError``, because a pool has no individual rewards."""
         raise ValueError('pooled users have no individual rewards, only a sum; set simulate_users="individual"')
@@ -237,13 +252,19 @@ def roundings(law: Law, blocks: Sequence[tuple[float, int]]) -> list[Array | Non
     location, g = np.array(blocks, float).T
     widths = g.astype(int) + 3  # of a segment with 0, the shortfalls at 0 … 1, and the one beyond
     ends = np.cumsum(widths)
-    first, cells = ends - widths, np.repeat(g, widths)
-    x = (np.arange(ends[-1]) - np.repeat(first + 1, widths)) / cells
-    under = law.ramp(x, np.repeat(location, widths)) - np.repeat(law.ramp(0.0, location), widths)
+    first = ends - widths
+    cells, x = np.repeat(g, widths), np.arange(ends[-1], dtype=float)
+    x -= np.repeat(first + 1.0, widths)
+    x /= cells
+    under = law.ramp(x, np.repeat(location, widths))
+    under -= np.repeat(law.ramp(0.0, location), widths)
     under[first], under[ends - 1] = 0.0, (g + 1) / g - law.mean(location)
-    pmf = np.concatenate([[0.0], np.maximum(cells[:-2] * np.diff(under, 2), 0.0)])
-    pmf[first] = 0.0  # one 0 before each segment, and its sum is to the bit that of the segment alone
-    pmf[1:] /= np.repeat(np.add.reduceat(pmf, np.stack([first, ends - 1], 1).ravel()[:-1])[::2], widths)[:-2]
+    pmf = np.zeros(len(x) - 1)  # a 0 before each segment, so that a sum adds up as one of the segment alone
+    np.multiply(np.diff(under, 2), cells[:-2], out=pmf[1:])
+    np.maximum(pmf, 0.0, out=pmf)
+    pmf[first] = 0.0
+    total = np.add.reduceat(pmf, np.stack([first, ends - 1], 1).ravel()[:-1])[::2]
+    pmf[1:] /= np.repeat(total, widths)[:-2]
     return [pmf[start + 1 : end - 1] for start, end in zip(first.tolist(), ends.tolist(), strict=True)]
 
 
@@ -257,4 +278,4 @@ def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
 
 
 def _noise_step(noise: Callable[[int], Noise], rngs: Rngs, planned: Array) -> _Step:
-    return lambda x, r, m, rng: x + noise(int(planned[r, m])).draw(rngs[r], len(x))
+    return lambda x, r, m: x + noise(int(planned[r, m])).draw(rngs[r], len(x))
