@@ -185,6 +185,7 @@ class SuccessiveElimination(Calibrated):
         self.validate_env(env)  # `reset` may be called without `check_compatible`
         shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
+        self._widths: dict[tuple[int, int, int], float] = {}  # by phase: active arms, number, fewest users
         self._active, self._mean = np.ones((*shape, env.n_arms), bool), np.zeros((*shape, env.n_arms))
         # bounds on an arm's mean from all decisions so far; the true mean is unknown here
         self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
@@ -205,7 +206,10 @@ class SuccessiveElimination(Calibrated):
 
         It is the `width` for the fewest users behind a mean of this phase.
         """
-        return self.width(m, b, int(self._heard[r, i]))
+        phase = m, b, int(self._heard[r, i])
+        if phase not in self._widths:
+            self._widths[phase] = self.width(*phase)
+        return self._widths[phase]
 
     def act(self, obs: Observation) -> tuple[Array, Array]:
         return self._arm, self._n
@@ -214,11 +218,13 @@ class SuccessiveElimination(Calibrated):
         n = inbox.total("n")
         estimates, over = self.estimate(inbox.total("reward"), n), np.zeros(n.shape, bool)
         _next_arm(inbox.arrived[:, :, 0], estimates, n, self._active, self._arm, self._mean, self._heard, over)
-        for r, i in np.argwhere(over).tolist():
-            m, b = int(np.count_nonzero(self._active[r, i])), int(self._phase[r, i])
-            width = self.interval(r, i, m, b) if m > 1 else math.inf
-            m = _end_phase(r, i, width, self._mean, self._active, self._least, self._most, self._arm)
-            self._phase[r, i], self._heard[r, i], self._n[r, i] = b + 1, self._horizon, self._block(m, b + 1)
+        at = np.nonzero(over)
+        m, b = np.count_nonzero(self._active[at], axis=1), self._phase[at]
+        ended = np.stack([*at, m, b], axis=1).tolist()
+        widths = np.array([self.interval(*phase) if phase[2] > 1 else math.inf for phase in ended])
+        _end_phases(*at, widths, self._mean, self._active, self._least, self._most, self._arm, m)
+        self._phase[at], self._heard[at] = b + 1, self._horizon
+        self._n[at] = [self._block(*phase) for phase in zip(m.tolist(), (b + 1).tolist(), strict=True)]
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``covered`` (R,): whether all confidence intervals used to eliminate arms contain the true means.
@@ -242,15 +248,16 @@ def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: i
 
 
 @lean
-def _end_phase(r, i, width, mean, active, least, most, arm):  # type: ignore[no-untyped-def]
-    """Tighten the bounds on the means of server i in run r, eliminate arms, and return how many are left."""
-    for k in range(mean.shape[2]):
-        if active[r, i, k]:
-            least[r, i, k] = max(least[r, i, k], mean[r, i, k] - width)
-            most[r, i, k] = min(most[r, i, k], mean[r, i, k] + width)
-    left = eliminate(mean[r, i], active[r, i], width)
-    arm[r, i] = active[r, i].argmax()
-    return left
+def _end_phases(runs, servers, widths, mean, active, least, most, arm, left):  # type: ignore[no-untyped-def]
+    """Tighten the bounds on the servers' means, eliminate arms, and write how many are `left`."""
+    for e in range(runs.size):
+        r, i, width = runs[e], servers[e], widths[e]
+        for k in range(mean.shape[2]):
+            if active[r, i, k]:
+                least[r, i, k] = max(least[r, i, k], mean[r, i, k] - width)
+                most[r, i, k] = min(most[r, i, k], mean[r, i, k] + width)
+        left[e] = eliminate(mean[r, i], active[r, i], width)
+        arm[r, i] = active[r, i].argmax()
 
 
 class BatchedSE(SuccessiveElimination):
