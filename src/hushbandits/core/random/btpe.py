@@ -121,20 +121,19 @@ def add_binomials(cursors, n, p, total):  # type: ignore[no-untyped-def]
 
 
 @lean
-def add_multinomials(cursors, n, ends, pmf, total):  # type: ignore[no-untyped-def]
+def add_multinomials(cursors, n, first, g, pmf, total):  # type: ignore[no-untyped-def]
     """Add ``Σ j X_j`` to the total of each block, for the counts X that ``Generator.multinomial`` would return.
 
-    Block b has n[b] trials from cursor b, with the probabilities ``pmf[ends[b − 1]:ends[b]]``.
+    Block b has n[b] trials from cursor b, with the probabilities ``pmf[first[b]:first[b] + g[b] + 1]``.
     """
-    start = 0
     for b in range(n.size):
-        left, rest, last = n[b], 1.0, ends[b] - 1
-        for j in range(start, last):
-            count = numpy_binomial(cursors, b, left, pmf[j] / rest)
-            total[b] += count * (j - start)
+        left, rest = n[b], 1.0
+        for j in range(g[b]):
+            p = pmf[first[b] + j]
+            count = numpy_binomial(cursors, b, left, p / rest)
+            total[b] += count * j
             left -= count
             if left <= 0:
                 break
-            rest -= pmf[j]
-        total[b] += left * (last - start)
-        start = ends[b]
+            rest -= p
+        total[b] += left * g[b]

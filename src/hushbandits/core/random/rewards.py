@@ -13,7 +13,7 @@ import scipy
 
 from hushbandits.core.random.gauss import TINY, normal
 from hushbandits.core.random.stable import stable_quantile
-from hushbandits.core.utils import LARGEST_NUMBER, Array, real
+from hushbandits.core.utils import LARGEST_NUMBER, Array, lean, real
 
 WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
 
@@ -75,6 +75,11 @@ class Law(ABC):
         pmf: Array = np.maximum(g * np.diff(np.concatenate([[0.0], under, [beyond]]), 2), 0.0)
         pmf /= pmf.sum()
         return pmf
+
+    def roundings(self, location: Array, g: Array) -> Array | None:
+        """Return ``(0, *rounding(location, g))`` of each pair one after the other, ``(Σ (g + 2),)``, or ``None``."""
+        each = [self.rounding(*pair) for pair in zip(location.tolist(), g.tolist(), strict=True)]
+        return None if each[0] is None else np.concatenate([np.append(0.0, pmf) for pmf in each])
 
 
 class Smooth(Law):
@@ -150,13 +155,18 @@ class ClippedGaussian(Law):
         under, over = _overshoot(location / self.sigma), _overshoot((1 - location) / self.sigma)
         return location + self.sigma * (under - over)
 
-    def ramp(self, x: Array | float, location: float | Array) -> Array:
-        """Return ``E (x − Z)₊``, where Z is the reward before clipping."""
-        return self.sigma * _overshoot((location - np.asarray(x)) / self.sigma)
-
     def shortfall(self, x: Array, location: float) -> Array:
         """Return ``E (x − Z)₊ − E (−Z)₊``, where Z is the reward before clipping."""
-        return self.ramp(x, location) - self.ramp(0.0, location)
+        ramps = self.sigma * _overshoot((location - np.append(x, 0.0)) / self.sigma)
+        return ramps[:-1] - ramps[-1]
+
+    def roundings(self, location: Array, g: Array) -> Array:
+        z, pmf = np.empty((2, (g + 2).sum()))
+        _standardize(location, g, self.sigma, z)
+        _differences(location, g, self.sigma, _overshoot(z), pmf)
+        first = np.cumsum(g + 2) - (g + 2)
+        pmf /= np.repeat(np.add.reduceat(pmf, first), g + 2)  # the 0 before: a sum is to the bit that of the rest alone
+        return pmf
 
 
 @dataclass(frozen=True)
@@ -270,6 +280,33 @@ class Stable(Unbounded):
     def quantile(self, u: Array, location: Array) -> Array:
         """Return μ + s q(u), where q is the standard quantile function."""
         return location + self.scale * stable_quantile(u, self.alpha)
+
+
+@lean
+def _standardize(location, g, sigma, z):
+    """Write ``(μ − j/g)/σ`` for j = 0 … g, and ``(1 − μ)/σ``, for each pair of a location μ and g to `z`."""
+    at = 0
+    for i in range(g.size):
+        for j in range(g[i] + 1):
+            z[at + j] = (location[i] - j / g[i]) / sigma
+        at += g[i] + 2
+        z[at - 1] = (1.0 - location[i]) / sigma
+
+
+@lean
+def _differences(location, g, sigma, over, pmf):
+    """Write 0 and the second differences of each pair's shortfalls, given ``E (Z − z)₊`` of a standard normal Z."""
+    at = 0
+    for i in range(g.size):
+        last = at + g[i] + 1
+        mean = location[i] + sigma * (over[at] - over[last])
+        none, before, under = sigma * over[at], 0.0, 0.0
+        for j in range(g[i] + 1):
+            after = sigma * over[at + j + 1] - none if j < g[i] else (g[i] + 1) / g[i] - mean
+            pmf[at + j + 1] = max(g[i] * (after - under - (under - before)), 0.0)
+            before, under = under, after
+        pmf[at] = 0.0
+        at = last + 1
 
 
 def _phi(x: Array) -> Array:

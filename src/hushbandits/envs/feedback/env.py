@@ -16,7 +16,7 @@ from hushbandits.core.utils import Action, Message, affordable, choice, count, j
 from hushbandits.core.validation import checked_message, inside
 from hushbandits.envs.feedback.one_pass import OnePass
 from hushbandits.envs.feedback.payload import Blocks
-from hushbandits.envs.feedback.pooled_users import Pooled, Rounded
+from hushbandits.envs.feedback.pooled_users import Pooled
 from hushbandits.envs.feedback.task import FeedbackTask
 from hushbandits.envs.feedback.users import BlockInbox, Cohort, Individuals
 
@@ -164,7 +164,6 @@ class Feedback(Env):
             self._who = np.broadcast_to(np.arange(self.n_agents), shape)
             self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
             self._horizons = np.full(shape, self.horizon)
-            self._rounded: Rounded = {}
         else:
             _restart(rows, cursors, self._blocks, self.served, self._bits, self._regret, self._t, self._live)
 
@@ -187,7 +186,7 @@ class Feedback(Env):
         location = self._location
         crowd: Cohort
         if self.simulate_users == "aggregate":
-            crowd = Pooled(self._n, self.law, location, self._blocks.copy(), self._rounded)
+            crowd = Pooled(self._n, self.law, location, self._blocks.copy())
         else:
             most = int(self._n.max())
             affordable(f"a block of {most} users one by one", 32.0 * self._n.size * most)

@@ -1,6 +1,6 @@
 """Pools of users with identically distributed rewards; only the sum of their rewards is sampled."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,14 +8,10 @@ import numpy as np
 from hushbandits.core import Array, Bernoulli, Law, Noise, jit, lean
 from hushbandits.core.random.btpe import add_binomials, add_multinomials
 from hushbandits.core.random.philox import CURSOR, fill_in_turn
-from hushbandits.core.random.rewards import ClippedGaussian
 from hushbandits.core.random.samplers import binomial
 from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
 from hushbandits.privacy.ledger import Noises
-
-#: By a law's id: the law, held so that no other gets its id, and its roundings by location and g.
-Rounded = dict[int, tuple[Law, dict[tuple[float, int], Array | None]]]
 
 _CHUNK = 1 << 14  # users simulated at once if a law has no shortcut
 _PIPED = 1 << 16  # the same if their rewards are changed before they are encoded: noise is drawn by the chunk
@@ -71,8 +67,6 @@ class Pooled(Cohort):
         The location of the law for the block's arm.
     cursors : (R, M, 10) words
         The position in the random stream at which each block's rewards start.
-    rounded : dict
-        A cache of roundings (`Law.rounding`), shared by all blocks.
 
     Examples
     --------
@@ -87,9 +81,8 @@ class Pooled(Cohort):
     ValueError: pooled users have no individual rewards, only a sum; set simulate_users="individual"
     """
 
-    def __init__(self, planned: Array, law: Law, location: Array, cursors: Array, rounded: Rounded | None = None):
+    def __init__(self, planned: Array, law: Law, location: Array, cursors: Array):
         self.planned, self.n = planned, planned
-        self._rounded = {} if rounded is None else rounded
         self._parts: tuple[_Part, ...] = (_Part(planned, law, location),)
         self._cursors = cursors
         self._before: tuple[_Step, ...] = ()  # steps applied to a reward before it is encoded
@@ -176,19 +169,18 @@ class Pooled(Cohort):
 
     def _add_part(self, part: _Part, at: Array, total: Array) -> None:
         """Add the sums of a part of the blocks `at`, indices of all runs' servers, to `total`, ``(R·M,)``."""
-        n, where, plain = part.n.ravel()[at], part.location.ravel()[at], not self._before
+        n, where = part.n.ravel()[at], part.location.ravel()[at]
         g = None if self._grid is None else self._grid.ravel()[at]
-        if plain and isinstance(part.law, Bernoulli):
+        if isinstance(part.law, Bernoulli) and not self._before:
             total[at] += self._read(add_binomials, at, n, where, np.zeros(len(at), np.int64)) * (1 if g is None else g)
             return
-        known = self._pmfs(part.law, n, where, g) if plain and g is not None else [None] * len(at)
-        pooled = np.array([pmf is not None for pmf in known], bool)
-        if pmfs := [pmf for pmf in known if pmf is not None]:
-            here, ends = at[pooled], np.cumsum([len(pmf) for pmf in pmfs])
-            zeros = np.zeros(len(here), np.int64)
-            total[here] += self._read(add_multinomials, here, n[pooled], ends, np.concatenate(pmfs), zeros)
-        if not pooled.all():
-            total[at[~pooled]] += self._simulated(part.law, at[~pooled], n[~pooled], where[~pooled])
+        alone = np.ones(len(at), bool)
+        if g is not None and not self._before:
+            many = 2 * g <= n
+            if many.any() and self._add_rounded(part.law, at[many], n[many], where[many], g[many], total):
+                alone = ~many
+        if alone.any():
+            total[at[alone]] += self._simulated(part.law, at[alone], n[alone], where[alone])
 
     def _read(self, draw: Callable[..., None], at: Array, *args: Array) -> Array:
         """Call ``draw(cursors, *args)`` with the cursors of the blocks `at`; return the last of `args`, its output."""
@@ -198,22 +190,24 @@ class Pooled(Cohort):
         cursors[at] = own
         return args[-1]
 
-    def _pmfs(self, law: Law, n: Array, where: Array, g: Array) -> list[Array | None]:
-        """Return the rounding of each block's rewards; ``None`` if there is none, or if users are cheaper (g > n/2)."""
-        _, known = self._rounded.setdefault(id(law), (law, {}))
-        rows = zip(where.tolist(), g.tolist(), (n // 2).tolist(), strict=True)
-        asked = [(x, k) if k <= most else None for x, k, most in rows]
-        new = [pair for pair in dict.fromkeys(asked) if pair is not None and pair not in known]
-        at_once = max(1, _AT_ONCE // int(g.max(initial=1)))
-        for i in range(0, len(new), at_once):
-            known.update(zip(new[i : i + at_once], roundings(law, new[i : i + at_once]), strict=True))
-        return [None if pair is None else known[pair] for pair in asked]
+    def _add_rounded(self, law: Law, at: Array, n: Array, where: Array, g: Array, total: Array) -> bool:
+        """Add sums of rounded rewards to the totals of the blocks `at`; return whether the law has a rounding."""
+        pairs, kind = np.unique(where + 1j * g, return_inverse=True)  # equal blocks share a rounding
+        location, levels = pairs.real, pairs.imag.astype(np.int64)
+        for some in _groups(levels, _AT_ONCE):
+            pmf = law.roundings(location[some], levels[some])
+            if pmf is None:
+                return False
+            here = np.flatnonzero((some[0] <= kind) & (kind <= some[-1]))
+            first = (np.cumsum(levels[some] + 2) - levels[some] - 1)[kind[here] - some[0]]
+            zeros = np.zeros(len(here), np.int64)
+            total[at[here]] += self._read(add_multinomials, at[here], n[here], first, g[here], pmf, zeros)
+        return True
 
     def _simulated(self, law: Law, at: Array, n: Array, where: Array) -> Array:
         """Return the sums of the blocks `at`, whose users are simulated one by one: small blocks together."""
         sums, chunk = np.zeros(len(at), np.int64 if self.encoded else float), _PIPED if self._before else _CHUNK
-        apart = (np.diff(np.cumsum(n) // chunk) > 0) | (n[:-1] > chunk) | bool(self._before)
-        for some in np.split(np.arange(len(at)), np.flatnonzero(apart) + 1):
+        for some in _groups(n, 1 if self._before else chunk):
             runs, servers = np.divmod(at[some], self.planned.shape[1])
             for start in range(0, int(n[some].max()), chunk):
                 sizes, own = np.minimum(n[some] - start, chunk), sums[some]
@@ -245,27 +239,10 @@ class Pooled(Cohort):
         raise ValueError('pooled users have no individual rewards, only a sum; set simulate_users="individual"')
 
 
-def roundings(law: Law, blocks: Sequence[tuple[float, int]]) -> list[Array | None]:
-    """Return ``law.rounding(location, g)`` of each of the `blocks`, computed together for a clipped Gaussian."""
-    if type(law) is not ClippedGaussian or len(blocks) == 1:
-        return [law.rounding(location, g) for location, g in blocks]
-    location, g = np.array(blocks, float).T
-    widths = g.astype(int) + 3  # of a segment with 0, the shortfalls at 0 … 1, and the one beyond
-    ends = np.cumsum(widths)
-    first = ends - widths
-    cells, x = np.repeat(g, widths), np.arange(ends[-1], dtype=float)
-    x -= np.repeat(first + 1.0, widths)
-    x /= cells
-    under = law.ramp(x, np.repeat(location, widths))
-    under -= np.repeat(law.ramp(0.0, location), widths)
-    under[first], under[ends - 1] = 0.0, (g + 1) / g - law.mean(location)
-    pmf = np.zeros(len(x) - 1)  # a 0 before each segment, so that a sum adds up as one of the segment alone
-    np.multiply(np.diff(under, 2), cells[:-2], out=pmf[1:])
-    np.maximum(pmf, 0.0, out=pmf)
-    pmf[first] = 0.0
-    total = np.add.reduceat(pmf, np.stack([first, ends - 1], 1).ravel()[:-1])[::2]
-    pmf[1:] /= np.repeat(total, widths)[:-2]
-    return [pmf[start + 1 : end - 1] for start, end in zip(first.tolist(), ends.tolist(), strict=True)]
+def _groups(sizes: Array, most: int) -> list[Array]:
+    """Return the indices of `sizes` in consecutive groups, of which those of several add up to at most ``2 · most``."""
+    apart = (np.diff(np.cumsum(sizes) // most) > 0) | (sizes[:-1] > most)
+    return np.split(np.arange(len(sizes)), np.flatnonzero(apart) + 1)
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:
