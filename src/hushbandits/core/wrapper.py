@@ -183,6 +183,10 @@ class SecureFunction(Wrapper):
         """Return the smallest number of messages whose sum is released in a block of `n` users; 0 if unknown."""
         return 0
 
+    def shares(self, n: int, modulus: int) -> int:
+        """Return the number of messages that each of a block's `n` users sends."""
+        return 1
+
     def needed(self, env: World) -> Callable[[int], int] | None:
         """Return a function that maps a block's size to the least number of users in a released sum.
 

@@ -5,6 +5,7 @@ import numpy as np
 from hushbandits.core import Fields, Payload, Privatizer, SecureFunction, Streams, World, require, set_rows
 from hushbandits.core.random.names import SHARES
 from hushbandits.core.utils import Array, choice, integer
+from hushbandits.core.wrapper import HOOKS
 from hushbandits.envs.feedback.payload import one_by_one
 from hushbandits.envs.feedback.users import Cohort, Individuals, blocks
 from hushbandits.secure.arithmetic import secret_shares
@@ -86,6 +87,21 @@ class ShuffledSum(Mixed, SecureFunction):
         self._wrong = 1 / (2 * env.horizon) if self.shuffle == "pure" else 0.0
         return {k: f for k, f in fields.items() if k != "users"}
 
+    @property
+    def in_one_pass(self) -> bool:
+        """Return whether it releases the sum of a block of at least `fewest` pooled users, and nothing else."""
+        plain = self.protocol is None and self.shuffle == "split-and-mix"
+        return plain and all(getattr(type(self), hook) is getattr(ShuffledSum, hook) for hook in HOOKS)
+
+    def fewest(self, n: int, env: World) -> int:
+        return max(self.min_cohort, SMALLEST if self.shuffle == "split-and-mix" else 2)
+
+    def shares(self, n: int, modulus: int) -> int:
+        if self.shuffle != "split-and-mix" or n < SMALLEST:
+            return 1
+        # cut before it is known who drops out: enough for the fewest that may be opened
+        return shares_needed(max(SMALLEST, self._mechanism.sure(n)), modulus, self.security)
+
     def reset(self, env: World, rng: Streams, rows: Array | None = None) -> None:
         super().reset(env, rng, rows)
         set_rows(self, rows, _rngs=rng.generators(SHARES))
@@ -93,17 +109,13 @@ class ShuffledSum(Mixed, SecureFunction):
     def send(self, message: Payload, env: World) -> Payload:
         crowd: Cohort = message["reward"]
         modulus, bits = message["modulus"], message["bits"].copy()
-        keep = message["sent"] & (crowd.n >= self.min_cohort)
+        keep = message["sent"] & (crowd.n >= self.fewest(0, env))
         sums, total = crowd.total(), np.zeros(crowd.n.shape, np.int64)
         for r, i, n in blocks(crowd.planned):
             m, rng, sure = int(modulus[r, i]), self._rngs[r], self._mechanism.sure(n)
             keep[r, i] &= sure == n or crowd.n[r, i] >= sure  # its noise is that of so many
-            k = 1
-            if self.shuffle == "split-and-mix":
-                keep[r, i] &= crowd.n[r, i] >= SMALLEST
-                # cut before it is known who drops out: enough for the fewest that may be opened
-                k = shares_needed(max(SMALLEST, sure), m, self.security) if n >= SMALLEST else 1
-                bits[r, i] *= k
+            k = self.shares(n, m)
+            bits[r, i] *= k
             total[r, i] = sums[r, i] % m
             if self.protocol is not None and keep[r, i]:
                 assert isinstance(crowd, Individuals)

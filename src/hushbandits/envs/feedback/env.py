@@ -10,7 +10,7 @@ from hushbandits.core import Arms, Array, Env, Field, Fields, Metric, Observatio
 from hushbandits.core.random.arms import make_law
 from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
-from hushbandits.core.random.rewards import Bernoulli, Law, UniformMeans
+from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
 from hushbandits.core.utils import Action, Message, affordable, choice, count, jit, lean
 from hushbandits.core.validation import checked_message, inside
@@ -133,7 +133,7 @@ class Feedback(Env):
             n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
         )
         shipped = type(self)._report is Feedback._report and type(self)._transport is Feedback._transport
-        self._pass = OnePass.of(self) if shipped and isinstance(self.law, Bernoulli) else None
+        self._pass = OnePass.of(self) if shipped else None
 
     @property
     def report(self) -> Fields:

@@ -5,10 +5,11 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Noise, Privatizer, SecureFunction, World, lean
+from hushbandits.core import Array, Bernoulli, Noise, Privatizer, SecureFunction, World, lean
 from hushbandits.core.random.philox import PLACE
 from hushbandits.core.random.samplers import binomial, difference
 from hushbandits.core.random.streams import Draws
+from hushbandits.envs.feedback.pooled_users import Pooled
 from hushbandits.envs.feedback.users import BlockInbox
 from hushbandits.privacy.ledger import Kinds, Ledger, joined, place
 from hushbandits.privacy.noise import halved
@@ -32,7 +33,7 @@ class Encoder(Protocol):
 
 
 class OnePass:
-    """A mechanism and an ideal secure sum, which play a round's blocks of pooled Bernoulli users in one pass.
+    """A mechanism and an ideal secure sum, which play a round's blocks of pooled users in one pass.
 
     The server gets the same to the bit as from messages that pass through both wrappers.
 
@@ -40,7 +41,7 @@ class OnePass:
     ----------
     mechanism : Encoder
     secure : SecureFunction
-        It opens the sum of a block of at least `fewest` users.
+        It opens the sum of a block of at least `fewest` users, each of whom sends a number of `shares`.
     env : World
     """
 
@@ -50,17 +51,19 @@ class OnePass:
 
     def _row(self, n: int) -> tuple[float, ...]:
         """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
-        half, numbers = halved(self._mechanism.noise_of(n)), self._mechanism.numbered(n)
-        if half is None or self._mechanism.odd or max(numbers) > _EXACT:
+        half = halved(self._mechanism.noise_of(n)) if n else None
+        g, tau, modulus, bits = self._mechanism.numbered(n)
+        if half is None or self._mechanism.odd or max(g, tau, modulus) > _EXACT:
             return (0.0,) * 11
         p = np.nan if half.p is None else half.p
         scale = math.log1p(-p) if p < 1.0 else -math.inf
         fewest, cost = self._secure.fewest(n, self._env), self._mechanism.ledger.cost(n)
-        return 1.0, float(joined(n, half.share)), p, scale, *numbers, fewest, *cost
+        sent = bits * self._secure.shares(n, modulus)
+        return 1.0, float(joined(n, half.share)), p, scale, g, tau, modulus, sent, fewest, *cost
 
     @classmethod
     def of(cls, env: World) -> Self | None:
-        """Return the pass of `env`, whose rewards are Bernoulli; ``None`` if its users or wrappers need messages."""
+        """Return the pass of `env`; ``None`` if its users or wrappers need messages."""
         if env.simulate_users != "aggregate" or len(env.wrappers) != 2:
             return None
         mechanism, secure = env.wrappers
@@ -81,11 +84,16 @@ class OnePass:
         bits : (R, M) int
             What was sent so far; the blocks' bits are added.
         """
-        kinds, ledger = self._kinds, self._mechanism.ledger
-        spent = ledger.worst, ledger.worst_delta
+        kinds, ledger, law = self._kinds, self._mechanism.ledger, self._env.law
+        spent, sums = (ledger.worst, ledger.worst_delta), np.empty((0, 0), np.int64)
+        if not isinstance(law, Bernoulli):
+            ready, g = kinds.by_size(n)[[0, 4]]
+            if not ready[n > 0].all():
+                return None
+            sums = Pooled(n, law, location, cursors.copy()).encode(g.astype(np.int64), self._mechanism.rngs).total()
         left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
-        coins = self._mechanism.rngs.cursors
-        while new := _play(n, location, cursors, coins, kinds.known, kinds.table, bits, *spent, left, total, arrived):
+        means, coins, table = (location, cursors, sums), self._mechanism.rngs.cursors, (kinds.known, kinds.table)
+        while new := _play(n, *means, coins, *table, bits, *spent, left, total, arrived):
             if new < 0:
                 return None
             kinds.add(new)
@@ -94,8 +102,10 @@ class OnePass:
 
 
 @lean
-def _play(n, location, cursors, coins, known, table, bits, worst, worst_delta, left, total, arrived):  # type: ignore[no-untyped-def]
+def _play(n, location, cursors, sums, coins, known, table, bits, worst, worst_delta, left, total, arrived):  # type: ignore[no-untyped-def]
     """Write each block's users, decoded sum and whether it was opened to `left`, `total` and `arrived`; return 0.
+
+    Without `sums` of encoded rewards, rewards are Bernoulli and are drawn here.
 
     If a block's size is unknown, nothing happens and the size is returned; −1 if a block needs messages.
     """
@@ -110,7 +120,7 @@ def _play(n, location, cursors, coins, known, table, bits, worst, worst_delta, l
             left[r, m], total[r, m], arrived[r, m] = 0, 0.0, False
             if size > 0:
                 g, tau, modulus = int(row[4]), int(row[5]), int(row[6])
-                y = binomial(cursors[r], m, size, location[r, m]) * g
+                y = sums[r, m] if sums.size else binomial(cursors[r], m, size, location[r, m]) * g
                 cursors[r, m, PLACE] = np.uint64(0)
                 y += difference(coins, r, row[1], row[2], row[3])
                 y = y if 0 <= y < modulus else y % modulus  # a division takes longer than the comparisons
