@@ -216,11 +216,11 @@ class SuccessiveElimination(Calibrated):
 
     def receive(self, inbox: Inbox) -> None:
         n = inbox.total("n")
-        estimates, over = self.estimate(inbox.total("reward"), n), np.zeros(n.shape, bool)
+        estimates, over = self.estimate(inbox.total("reward"), n), np.zeros(n.shape, np.int64)
         _next_arm(inbox.arrived[:, :, 0], estimates, n, self._active, self._arm, self._mean, self._heard, over)
         at = np.nonzero(over)
-        m, b = np.count_nonzero(self._active[at], axis=1), self._phase[at]
-        ended = np.stack([*at, m, b], axis=1).tolist()
+        m, b = over[at], self._phase[at]
+        ended = zip(*(each.tolist() for each in (*at, m, b)), strict=True)
         widths = np.array([self.interval(*phase) if phase[2] > 1 else math.inf for phase in ended])
         _end_phases(*at, widths, self._mean, self._active, self._least, self._most, self._arm, m)
         self._phase[at], self._heard[at] = b + 1, self._horizon
@@ -238,13 +238,15 @@ class SuccessiveElimination(Calibrated):
 
 @jit
 def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: ignore[no-untyped-def]
-    """Store the estimates that arrived, go to the next active arm, and mark the servers whose phase is over."""
+    """Store the estimates that arrived and go to the next active arm; where a phase is over, count active arms."""
     for r, i in np.ndindex(arrived.shape):
         if arrived[r, i]:
             mean[r, i, arm[r, i]], heard[r, i] = estimates[r, i], min(heard[r, i], n[r, i])
             later = active[r, i, arm[r, i] + 1 :]
-            over[r, i] = not later.any()
-            arm[r, i] += 0 if over[r, i] else 1 + later.argmax()
+            if later.any():
+                arm[r, i] += 1 + later.argmax()
+            else:
+                over[r, i] = active[r, i].sum()
 
 
 @lean

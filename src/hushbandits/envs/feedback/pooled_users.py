@@ -241,6 +241,8 @@ class Pooled(Cohort):
 
 def _groups(sizes: Array, most: int) -> list[Array]:
     """Return the indices of `sizes` in consecutive groups, of which those of several add up to at most ``2 · most``."""
+    if sizes.sum() <= most:
+        return [np.arange(len(sizes))]
     apart = (np.diff(np.cumsum(sizes) // most) > 0) | (sizes[:-1] > most)
     return np.split(np.arange(len(sizes)), np.flatnonzero(apart) + 1)
 
