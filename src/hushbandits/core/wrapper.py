@@ -124,6 +124,10 @@ class Wrapper(Channel, GuaranteeSource):
             return False
         return not {*_PARTS} & {*overridden(self, home)} and all(map(self.ships, HOOKS))
 
+    def keeps(self, home: type, *names: str) -> bool:
+        """Return whether the hooks and the attributes `names` are those of the class `home`."""
+        return all(getattr(type(self), name) is getattr(home, name) for name in (*HOOKS, *names))
+
     @property
     def declares(self) -> bool:
         """Return whether a user-defined class sets `preserves_guarantees`, and no subclass of it overrides a hook."""

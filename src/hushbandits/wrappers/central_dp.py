@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Fields, Guarantee, Inbox, Payload, World, flag
+from hushbandits.core import Array, Fields, Guarantee, Inbox, Payload, World, flag
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import plans, samplers
 from hushbandits.privacy.noise import NoiseLaw
@@ -30,6 +30,10 @@ class CentralLaplace(Standalone):
 
     hidden_by = "server"
 
+    @property
+    def in_one_pass(self) -> bool:
+        return self.discrete and self.keeps(CentralLaplace)
+
     def added(self, n: int) -> NoiseLaw:
         """Return the distribution of the server's noise on the sum of a block planned for `n` users."""
         if not self.discrete:
@@ -40,6 +44,7 @@ class CentralLaplace(Standalone):
         return plans.central_pure(n, self.epsilon, self._p)
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
+        self._laws: dict[int, NoiseLaw] = {}  # by block size
         return super().message_fields(fields, env) if self.discrete else self._raw(fields, env)
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -60,14 +65,20 @@ class CentralLaplace(Standalone):
         y, n = inbox.total("reward"), inbox.total("n")
         if self.noise == "exact" and not self.discrete:  # bits below the grid of the noise would show
             y = np.rint(y * samplers.GRID) / samplers.GRID
-        noised = np.zeros_like(y)
-        laws = {size: self._law(self.added(size)) for size in np.unique(self._sizes[n > 0]).tolist()}
-        for r, m, _ in blocks(n):
-            noised[r, m] = y[r, m] + laws[self._sizes[r, m]].draw(self.rngs[r], 1)[0]
-        if not self.discrete:
-            self.ledger.use(self._sizes, n)
-        inbox = inbox.decoded(noised)
-        return super().deliver(inbox, env) if self.discrete else inbox
+        inbox = inbox.decoded(y + self.noise_on(np.where(n > 0, self._sizes, 0)))
+        if self.discrete:
+            return super().deliver(inbox, env)
+        self.ledger.use(self._sizes, n)
+        return inbox
+
+    def noise_on(self, sizes: Array) -> Array:
+        """Return a sample of the server's noise on the sum of each block, ``(R, M)``; 0 for blocks without users."""
+        noise = np.zeros(sizes.shape, np.int64 if self.discrete else float)
+        for r, m, n in blocks(sizes):
+            if n not in self._laws:
+                self._laws[n] = self.added(n)
+            noise[r, m] = self._laws[n].exactly() if self.noise == "exact" else self._laws[n].single(self.rngs[r])
+        return noise
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:
         noise, source = "Lap(1/ε) on the sum", "Sajed & Sheffet 2019"

@@ -16,7 +16,7 @@ from hushbandits.core import Field, Fields, Inbox, Metric, Noise, Payload, Priva
 from hushbandits.core.guarantee import IDEALISED, ONCE, ONE_USER, SIMULATED, Guarantee, invalid
 from hushbandits.core.random.streams import Draws, Streams
 from hushbandits.core.utils import Array, choice, real
-from hushbandits.core.wrapper import HOOKS, Wrapper
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import divergence, plans
 from hushbandits.privacy.ledger import Kinds, Ledger, Noises, Spent
@@ -143,8 +143,7 @@ class Mechanism(Privatizer):
     @property
     def in_one_pass(self) -> bool:
         """Return whether its effect on a block of pooled users depends on the block's size alone."""
-        own = [name for name in (*HOOKS, "_noised") if getattr(type(self), name) is not getattr(Mechanism, name)]
-        return self.hidden_by == "sum" and not own
+        return self.hidden_by == "sum" and self.keeps(Mechanism, "_noised")
 
     def infinite_cost(self, env: World) -> bool:
         """Return whether the guarantee fails in `env` even if every planned user takes part."""

@@ -12,7 +12,7 @@ import numpy as np
 from hushbandits.core import Channel, Fields, Guarantee, Inbox, Payload, Privatizer, SecureFunction, Streams, World
 from hushbandits.core.guarantee import hides
 from hushbandits.core.utils import LARGEST_NUMBER, Array, choice, flag, integer, real, shown
-from hushbandits.core.wrapper import HOOKS, Wrapper
+from hushbandits.core.wrapper import Wrapper
 from hushbandits.secure.bonawitz import MEASURES, Cohorts, Protocol
 from hushbandits.secure.mixnet import Batches
 from hushbandits.wrappers.mechanism import Mechanism
@@ -152,8 +152,7 @@ class SecAgg(Passage, SecureFunction):
     @property
     def in_one_pass(self) -> bool:
         """Return whether it releases the sum of a block of at least `fewest` pooled users, and nothing else."""
-        own = [name for name in (*HOOKS, "channel") if getattr(type(self), name) is not getattr(SecAgg, name)]
-        return self.protocol is None and not own
+        return self.protocol is None and self.keeps(SecAgg, "channel")
 
     def room(self, n: int, most: int) -> None:
         """Raise ``ValueError`` if `most`, the largest possible sum of up to `n` rewards, is 2⁶² or more."""

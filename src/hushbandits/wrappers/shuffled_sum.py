@@ -5,7 +5,6 @@ import numpy as np
 from hushbandits.core import Fields, Payload, Privatizer, SecureFunction, Streams, World, require, set_rows
 from hushbandits.core.random.names import SHARES
 from hushbandits.core.utils import Array, choice, integer
-from hushbandits.core.wrapper import HOOKS
 from hushbandits.envs.feedback.payload import one_by_one
 from hushbandits.envs.feedback.users import Cohort, Individuals, blocks
 from hushbandits.secure.arithmetic import secret_shares
@@ -90,8 +89,7 @@ class ShuffledSum(Mixed, SecureFunction):
     @property
     def in_one_pass(self) -> bool:
         """Return whether it releases the sum of a block of at least `fewest` pooled users, and nothing else."""
-        plain = self.protocol is None and self.shuffle == "split-and-mix"
-        return plain and all(getattr(type(self), hook) is getattr(ShuffledSum, hook) for hook in HOOKS)
+        return self.protocol is None and self.shuffle == "split-and-mix" and self.keeps(ShuffledSum)
 
     def fewest(self, n: int, env: World) -> int:
         return max(self.min_cohort, SMALLEST if self.shuffle == "split-and-mix" else 2)

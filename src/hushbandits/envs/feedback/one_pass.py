@@ -12,7 +12,7 @@ from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.pooled_users import Pooled
 from hushbandits.envs.feedback.users import BlockInbox
 from hushbandits.privacy.ledger import Kinds, Ledger, joined, place
-from hushbandits.privacy.noise import halved
+from hushbandits.privacy.noise import Half, halved
 
 _EXACT = 1 << 53  # integers that a double holds
 
@@ -31,45 +31,51 @@ class Encoder(Protocol):
     def noise_of(self, n: int) -> Noise:
         """Return the noise that each user of a block of `n` users adds."""
 
+    def noise_on(self, sizes: Array) -> Array:
+        """Return the noise that a trusted server adds to the sum of each block."""
+
 
 class OnePass:
-    """A mechanism and an ideal secure sum, which play a round's blocks of pooled users in one pass.
+    """A mechanism and an ideal secure sum or a trusted server, which play a round's blocks of pooled users in one pass.
 
-    The server gets the same to the bit as from messages that pass through both wrappers.
+    The server gets the same to the bit as from messages that pass through all wrappers.
 
     Parameters
     ----------
     mechanism : Encoder
-    secure : SecureFunction
-        It opens the sum of a block of at least `fewest` users, each of whom sends a number of `shares`.
+    secure : SecureFunction or None
+        It opens the sum of a block of at least `fewest` users, each of whom sends a number of `shares`.  ``None``: the
+        server is trusted, and adds the noise.
     env : World
     """
 
-    def __init__(self, mechanism: Encoder, secure: SecureFunction, env: World):
+    def __init__(self, mechanism: Encoder, secure: SecureFunction | None, env: World):
         self._mechanism, self._secure, self._env = mechanism, secure, env
         self._kinds = Kinds(self._row, np.float64)
 
     def _row(self, n: int) -> tuple[float, ...]:
         """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
-        half = halved(self._mechanism.noise_of(n)) if n else None
+        secure = self._secure
+        half = halved(self._mechanism.noise_of(n)) if n and secure is not None else Half(0.0, 0.0)
         g, tau, modulus, bits = self._mechanism.numbered(n)
         if half is None or self._mechanism.odd or max(g, tau, modulus) > _EXACT:
             return (0.0,) * 11
         p = np.nan if half.p is None else half.p
         scale = math.log1p(-p) if p < 1.0 else -math.inf
-        fewest, cost = self._secure.fewest(n, self._env), self._mechanism.ledger.cost(n)
-        sent = bits * self._secure.shares(n, modulus)
-        return 1.0, float(joined(n, half.share)), p, scale, g, tau, modulus, sent, fewest, *cost
+        fewest, shares = (1, 1) if secure is None else (secure.fewest(n, self._env), secure.shares(n, modulus))
+        cost = self._mechanism.ledger.cost(n)
+        return 1.0, float(joined(n, half.share)), p, scale, g, tau, modulus, bits * shares, fewest, *cost
 
     @classmethod
     def of(cls, env: World) -> Self | None:
         """Return the pass of `env`; ``None`` if its users or wrappers need messages."""
-        if env.simulate_users != "aggregate" or len(env.wrappers) != 2:
-            return None
-        mechanism, secure = env.wrappers
-        ready = all(getattr(wrapper, "in_one_pass", False) for wrapper in env.wrappers)
-        pair = isinstance(mechanism, Privatizer) and isinstance(secure, SecureFunction)
-        return cls(mechanism, secure, env) if ready and pair else None
+        mechanism, *behind = env.wrappers or (None,)
+        ready = env.simulate_users == "aggregate" and all(getattr(w, "in_one_pass", False) for w in env.wrappers)
+        trusted = getattr(mechanism, "hidden_by", "") == "server"
+        fits = not behind if trusted else len(behind) == 1 and isinstance(behind[0], SecureFunction)
+        return (
+            cls(mechanism, *(behind or [None]), env) if ready and fits and isinstance(mechanism, Privatizer) else None
+        )
 
     def play(self, n: Array, location: Array, cursors: Array, bits: Array) -> BlockInbox | None:
         """Return the inbox of blocks of `n` users, ``(R, M)``; ``None`` if their messages are needed.
@@ -86,11 +92,12 @@ class OnePass:
         """
         kinds, ledger, law = self._kinds, self._mechanism.ledger, self._env.law
         spent, sums = (ledger.worst, ledger.worst_delta), np.empty((0, 0), np.int64)
-        if not isinstance(law, Bernoulli):
+        if self._secure is None or not isinstance(law, Bernoulli):
             ready, g = kinds.by_size(n)[[0, 4]]
             if not ready[n > 0].all():
                 return None
             sums = Pooled(n, law, location, cursors.copy()).encode(g.astype(np.int64), self._mechanism.rngs).total()
+            sums += 0 if self._secure else self._mechanism.noise_on(n)
         left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
         means, coins, table = (location, cursors, sums), self._mechanism.rngs.cursors, (kinds.known, kinds.table)
         while new := _play(n, *means, coins, *table, bits, *spent, left, total, arrived):
