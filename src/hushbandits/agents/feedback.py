@@ -185,7 +185,7 @@ class SuccessiveElimination(Calibrated):
         self.validate_env(env)  # `reset` may be called without `check_compatible`
         shape = (len(rng), env.n_agents)
         self._horizon = env.horizon
-        self._widths: dict[tuple[int, int, int], float] = {}  # by phase: active arms, number, fewest users
+        self._widths: dict[tuple[int, int, int], float] = {}  # by active arms, phase and fewest users
         self._active, self._mean = np.ones((*shape, env.n_arms), bool), np.zeros((*shape, env.n_arms))
         # bounds on an arm's mean from all decisions so far; the true mean is unknown here
         self._least, self._most = np.full((*shape, env.n_arms), -np.inf), np.full((*shape, env.n_arms), np.inf)
@@ -222,9 +222,9 @@ class SuccessiveElimination(Calibrated):
         m, b = over[at], self._phase[at]
         ended = zip(*(each.tolist() for each in (*at, m, b)), strict=True)
         widths = np.array([self.interval(*phase) if phase[2] > 1 else math.inf for phase in ended])
-        _end_phases(*at, widths, self._mean, self._active, self._least, self._most, self._arm, m)
-        self._phase[at], self._heard[at] = b + 1, self._horizon
-        self._n[at] = [self._block(*phase) for phase in zip(m.tolist(), (b + 1).tolist(), strict=True)]
+        _end_phases(*at, widths, self._mean, self._active, self._least, self._most, self._arm, self._phase, m)
+        self._heard[at] = self._horizon
+        self._n[at] = [self._block(*phase) for phase in zip(m.tolist(), self._phase[at].tolist(), strict=True)]
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``covered`` (R,): whether all confidence intervals used to eliminate arms contain the true means.
@@ -250,7 +250,7 @@ def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: i
 
 
 @lean
-def _end_phases(runs, servers, widths, mean, active, least, most, arm, left):  # type: ignore[no-untyped-def]
+def _end_phases(runs, servers, widths, mean, active, least, most, arm, phase, left):  # type: ignore[no-untyped-def]
     """Tighten the bounds on the servers' means, eliminate arms, and write how many are `left`."""
     for e in range(runs.size):
         r, i, width = runs[e], servers[e], widths[e]
@@ -260,6 +260,7 @@ def _end_phases(runs, servers, widths, mean, active, least, most, arm, left):  #
                 most[r, i, k] = min(most[r, i, k], mean[r, i, k] + width)
         left[e] = eliminate(mean[r, i], active[r, i], width)
         arm[r, i] = active[r, i].argmax()
+        phase[r, i] += 1
 
 
 class BatchedSE(SuccessiveElimination):

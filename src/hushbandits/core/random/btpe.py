@@ -114,26 +114,26 @@ def _series(x):  # type: ignore[no-untyped-def]
 
 
 @lean
-def add_binomials(cursors, n, p, total):  # type: ignore[no-untyped-def]
-    """Add to each block's total what ``Generator.binomial(n, p)`` would return from its cursor."""
-    for b in range(n.size):
-        total[b] += numpy_binomial(cursors, b, n[b], p[b])
+def add_binomials(cursors, at, n, p, g, total):  # type: ignore[no-untyped-def]
+    """Add to ``total[at[b]]`` g[b] times what ``Generator.binomial(n[b], p[b])`` would return from cursor at[b]."""
+    for b in range(at.size):
+        total[at[b]] += numpy_binomial(cursors, at[b], n[b], p[b]) * g[b]
 
 
 @lean
-def add_multinomials(cursors, n, first, g, pmf, total):  # type: ignore[no-untyped-def]
-    """Add ``Σ j X_j`` to the total of each block, for the counts X that ``Generator.multinomial`` would return.
+def add_multinomials(cursors, at, n, first, g, pmf, total):  # type: ignore[no-untyped-def]
+    """Add ``Σ j X_j`` to ``total[at[b]]``, given what ``Generator.multinomial`` would return as X from cursor at[b].
 
-    Block b has n[b] trials from cursor b, with the probabilities ``pmf[first[b]:first[b] + g[b] + 1]``.
+    Block b has n[b] trials with the probabilities ``pmf[first[b]:first[b] + g[b] + 1]``.
     """
-    for b in range(n.size):
-        left, rest = n[b], 1.0
+    for b in range(at.size):
+        r, left, rest = at[b], n[b], 1.0
         for j in range(g[b]):
             p = pmf[first[b] + j]
-            count = numpy_binomial(cursors, b, left, p / rest)
-            total[b] += count * j
+            count = numpy_binomial(cursors, r, left, p / rest)
+            total[r] += count * j
             left -= count
             if left <= 0:
                 break
             rest -= p
-        total[b] += left * g[b]
+        total[r] += left * g[b]

@@ -79,7 +79,8 @@ class Law(ABC):
     def roundings(self, location: Array, g: Array) -> Array | None:
         """Return ``(0, *rounding(location, g))`` of each pair one after the other, ``(Σ (g + 2),)``, or ``None``."""
         each = [self.rounding(*pair) for pair in zip(location.tolist(), g.tolist(), strict=True)]
-        return None if each[0] is None else np.concatenate([np.append(0.0, pmf) for pmf in each])
+        known = [np.append(0.0, pmf) for pmf in each if pmf is not None]
+        return np.concatenate(known) if len(known) == len(each) else None
 
 
 class Smooth(Law):
@@ -158,10 +159,12 @@ class ClippedGaussian(Law):
     def shortfall(self, x: Array, location: float) -> Array:
         """Return ``E (x − Z)₊ − E (−Z)₊``, where Z is the reward before clipping."""
         ramps = self.sigma * _overshoot((location - np.append(x, 0.0)) / self.sigma)
-        return ramps[:-1] - ramps[-1]
+        under: Array = ramps[:-1] - ramps[-1]
+        return under
 
     def roundings(self, location: Array, g: Array) -> Array:
-        z, pmf = np.empty((2, (g + 2).sum()))
+        z: Array = np.empty((g + 2).sum())
+        pmf: Array = np.empty(z.shape)
         _standardize(location, g, self.sigma, z)
         _differences(location, g, self.sigma, _overshoot(z), pmf)
         first = np.cumsum(g + 2) - (g + 2)
@@ -283,7 +286,7 @@ class Stable(Unbounded):
 
 
 @lean
-def _standardize(location, g, sigma, z):
+def _standardize(location, g, sigma, z):  # type: ignore[no-untyped-def]
     """Write ``(μ − j/g)/σ`` for j = 0 … g, and ``(1 − μ)/σ``, for each pair of a location μ and g to `z`."""
     at = 0
     for i in range(g.size):
@@ -294,7 +297,7 @@ def _standardize(location, g, sigma, z):
 
 
 @lean
-def _differences(location, g, sigma, over, pmf):
+def _differences(location, g, sigma, over, pmf):  # type: ignore[no-untyped-def]
     """Write 0 and the second differences of each pair's shortfalls, given ``E (Z − z)₊`` of a standard normal Z."""
     at = 0
     for i in range(g.size):

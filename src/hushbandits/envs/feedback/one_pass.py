@@ -69,13 +69,12 @@ class OnePass:
     @classmethod
     def of(cls, env: World) -> Self | None:
         """Return the pass of `env`; ``None`` if its users or wrappers need messages."""
-        mechanism, *behind = env.wrappers or (None,)
+        mechanism, secure, *more = [*list(env.wrappers), None, None]
         ready = env.simulate_users == "aggregate" and all(getattr(w, "in_one_pass", False) for w in env.wrappers)
         trusted = getattr(mechanism, "hidden_by", "") == "server"
-        fits = not behind if trusted else len(behind) == 1 and isinstance(behind[0], SecureFunction)
-        return (
-            cls(mechanism, *(behind or [None]), env) if ready and fits and isinstance(mechanism, Privatizer) else None
-        )
+        hidden = secure is None if trusted else isinstance(secure, SecureFunction) and len(more) == 1
+        fits = ready and hidden and isinstance(mechanism, Privatizer)
+        return cls(mechanism, secure, env) if fits else None
 
     def play(self, n: Array, location: Array, cursors: Array, bits: Array) -> BlockInbox | None:
         """Return the inbox of blocks of `n` users, ``(R, M)``; ``None`` if their messages are needed.

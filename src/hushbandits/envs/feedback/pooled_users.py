@@ -169,58 +169,37 @@ class Pooled(Cohort):
 
     def _add_part(self, part: _Part, at: Array, total: Array) -> None:
         """Add the sums of a part of the blocks `at`, indices of all runs' servers, to `total`, ``(R·M,)``."""
-        n, where = part.n.ravel()[at], part.location.ravel()[at]
-        g = None if self._grid is None else self._grid.ravel()[at]
+        n, where, cursors = part.n.ravel()[at], part.location.ravel()[at], self._cursors.reshape(-1, CURSOR)
+        g = np.ones(len(at), np.int64) if self._grid is None else self._grid.ravel()[at]
         if isinstance(part.law, Bernoulli) and not self._before:
-            total[at] += self._read(add_binomials, at, n, where, np.zeros(len(at), np.int64)) * (1 if g is None else g)
+            add_binomials(cursors, at, n, where, g, total)
             return
-        alone = np.ones(len(at), bool)
-        if g is not None and not self._before:
-            many = 2 * g <= n
-            if many.any() and self._add_rounded(part.law, at[many], n[many], where[many], g[many], total):
-                alone = ~many
+        alone = np.ones(len(at), bool) if self._grid is None or self._before else 2 * g > n
+        many = ~alone
+        if many.any() and not _add_rounded(part.law, cursors, at[many], n[many], where[many], g[many], total):
+            alone |= many
         if alone.any():
-            total[at[alone]] += self._simulated(part.law, at[alone], n[alone], where[alone])
+            self._simulate(part.law, cursors, at[alone], n[alone], where[alone], total)
 
-    def _read(self, draw: Callable[..., None], at: Array, *args: Array) -> Array:
-        """Call ``draw(cursors, *args)`` with the cursors of the blocks `at`; return the last of `args`, its output."""
-        cursors = self._cursors.reshape(-1, CURSOR)
-        own = cursors[at]
-        draw(own, *args)
-        cursors[at] = own
-        return args[-1]
-
-    def _add_rounded(self, law: Law, at: Array, n: Array, where: Array, g: Array, total: Array) -> bool:
-        """Add sums of rounded rewards to the totals of the blocks `at`; return whether the law has a rounding."""
-        pairs, kind = np.unique(where + 1j * g, return_inverse=True)  # equal blocks share a rounding
-        location, levels = pairs.real, pairs.imag.astype(np.int64)
-        for some in _groups(levels, _AT_ONCE):
-            pmf = law.roundings(location[some], levels[some])
-            if pmf is None:
-                return False
-            here = np.flatnonzero((some[0] <= kind) & (kind <= some[-1]))
-            first = (np.cumsum(levels[some] + 2) - levels[some] - 1)[kind[here] - some[0]]
-            zeros = np.zeros(len(here), np.int64)
-            total[at[here]] += self._read(add_multinomials, at[here], n[here], first, g[here], pmf, zeros)
-        return True
-
-    def _simulated(self, law: Law, at: Array, n: Array, where: Array) -> Array:
-        """Return the sums of the blocks `at`, whose users are simulated one by one: small blocks together."""
-        sums, chunk = np.zeros(len(at), np.int64 if self.encoded else float), _PIPED if self._before else _CHUNK
+    def _simulate(self, law: Law, cursors: Array, at: Array, n: Array, where: Array, total: Array) -> None:
+        """Add to the totals of the blocks `at`, whose users are simulated one by one: small blocks together."""
+        chunk = _PIPED if self._before else _CHUNK
         for some in _groups(n, 1 if self._before else chunk):
-            runs, servers = np.divmod(at[some], self.planned.shape[1])
+            here, runs, servers = at[some], *np.divmod(at[some], self.planned.shape[1])
+            sums = np.zeros(len(here), total.dtype)
             for start in range(0, int(n[some].max()), chunk):
-                sizes, own = np.minimum(n[some] - start, chunk), sums[some]
-                u = self._read(fill_in_turn, at[some], sizes, np.empty(sizes.sum()))
+                sizes, own = np.minimum(n[some] - start, chunk), cursors[here]
+                u = np.empty(sizes.sum())
+                fill_in_turn(own, sizes, u)
                 x = law.quantile(u, np.repeat(where[some], sizes))
                 for step in self._before:
                     x = step(x, runs[0], servers[0])
                 if self._grid is not None:
                     coins = [self._coins[r].random(size) for r, size in zip(runs.tolist(), sizes.tolist(), strict=True)]
                     x = round_at_random(x, np.repeat(self._grid[runs, servers], sizes), np.concatenate(coins))
-                _add_up(x, sizes, own)
-                sums[some] = own
-        return sums
+                _add_up(x, sizes, sums)
+                cursors[here] = own
+            total[here] += sums
 
     def _add_noise(self, noise: Callable[[int], Noise], rngs: Rngs, total: Array) -> None:
         rest = self.n
@@ -237,6 +216,20 @@ class Pooled(Cohort):
     def values(self) -> Array:
         """Raise ``ValueError``, because a pool has no individual rewards."""
         raise ValueError('pooled users have no individual rewards, only a sum; set simulate_users="individual"')
+
+
+def _add_rounded(law: Law, cursors: Array, at: Array, n: Array, where: Array, g: Array, total: Array) -> bool:
+    """Add sums of rounded rewards to the totals of the blocks `at`; return whether the law has a rounding."""
+    pairs, kind = np.unique(where + 1j * g, return_inverse=True)  # equal blocks share a rounding
+    location, levels = pairs.real, pairs.imag.astype(np.int64)
+    first = np.cumsum(levels + 2) - levels - 1
+    for some in _groups(levels, _AT_ONCE):
+        pmf = law.roundings(location[some], levels[some])
+        if pmf is None:
+            return False
+        here = (some[0] <= kind) & (kind <= some[-1])
+        add_multinomials(cursors, at[here], n[here], first[kind[here]] - first[some[0]] + 1, g[here], pmf, total)
+    return True
 
 
 def _groups(sizes: Array, most: int) -> list[Array]:
