@@ -36,12 +36,12 @@ def individuals(env, arm, n):
 )
 def test_the_threshold_of_an_underflow_follows_the_survivors(id, env):
     # Lost users leave room for noise: sg + τ is the largest sum, m − 1 the smallest below 0.
-    core = hb.make_batched(id, **env)
+    core = hb.make_batched(id, simulate_users="individual", **env)
     core.reset(0)
+    core.mechanism.added = lambda n: DiscreteGaussian(1e-3)  # almost no noise of a trusted server
     core.pull((np.zeros((1, 1), int), np.full((1, 1), 64)))
     core.communicate()
     plan, survivors = core.mechanism.planned(64), 20
-    core.mechanism.added = lambda n: DiscreteGaussian(1e-3)  # almost no noise of a trusted server
 
     def decoded(y):
         inbox = BlockInbox(np.array([[y]]), np.array([[survivors]]), np.array([[True]]))

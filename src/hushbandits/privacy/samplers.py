@@ -113,7 +113,7 @@ class PolyaDifference(Positive):
     r: float
     b: float
 
-    @cached_property
+    @property
     def _p(self) -> float:  # 1 − β
         return -math.expm1(-1 / self.b)
 
@@ -181,7 +181,8 @@ class DiscreteLaplace(PolyaDifference):
         return rng.geometric(self._p, size) - rng.geometric(self._p, size)
 
     def single(self, rng: np.random.Generator) -> int:
-        return rng.geometric(self._p) - rng.geometric(self._p)
+        p = self._p
+        return rng.geometric(p) - rng.geometric(p)
 
     def exactly(self) -> int:
         return discrete_laplace(*self.b.as_integer_ratio())
