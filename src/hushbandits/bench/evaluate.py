@@ -17,9 +17,7 @@ from hushbandits.bench.runner.progress import progress_bar
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures
 from hushbandits.bench.spec.experiment import Component, Experiment
-from hushbandits.core import Params, affordable, integer, shown
-from hushbandits.core.env import Env
-from hushbandits.core.team import Team
+from hushbandits.core import Env, Params, Team, affordable, integer, shown
 from hushbandits.core.utils import reach, told
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import AnyAgent, AnyEnv, AnyWrapper, make_team, title

@@ -9,8 +9,7 @@ from hushbandits.adapters.parallel import ParallelView
 from hushbandits.bench.results import Results, load_results
 from hushbandits.bench.run import Outcome
 from hushbandits.bench.runner.batch import Batch
-from hushbandits.core import Params, integer, shown
-from hushbandits.core.random.streams import LONGEST, spawn_seeds
+from hushbandits.core import LONGEST, Params, integer, shown, spawn_seeds
 
 
 def replay(

@@ -16,10 +16,8 @@ from hushbandits.bench.runner.check import picked
 from hushbandits.bench.runner.configuration import Configuration, configurations, recorded
 from hushbandits.bench.runner.store import Store
 from hushbandits.bench.spec.experiment import Experiment
-from hushbandits.core import Array, Params, nearest, shown
-from hushbandits.core.env import Env
+from hushbandits.core import Array, Env, Params, Team, nearest, shown
 from hushbandits.core.random.seed_text import canonical
-from hushbandits.core.team import Team
 from hushbandits.guarantee_table import PrivacyReport, protection
 
 if TYPE_CHECKING:

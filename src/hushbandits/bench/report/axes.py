@@ -16,8 +16,7 @@ from hushbandits.bench.spec.catalog import bounds
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol, words
 from hushbandits.bench.stats import INTERVALS
-from hushbandits.core import Array, Params
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric, Params
 from hushbandits.registry import ENVS
 
 _MOST = 12  # lines per panel

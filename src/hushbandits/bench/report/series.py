@@ -11,8 +11,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol
 from hushbandits.bench.stats import quantile_band, summary
-from hushbandits.core import Array
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import imported, words
 

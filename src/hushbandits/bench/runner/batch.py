@@ -13,12 +13,9 @@ import numpy as np
 from hushbandits.bench.runner.curves import record
 from hushbandits.bench.runner.errors import RunError
 from hushbandits.bench.runner.store import Store
-from hushbandits.bench.spec.experiment import Cell, Experiment
-from hushbandits.bench.spec.parts import Component
+from hushbandits.bench.spec.experiment import Cell, Component, Experiment
 from hushbandits.bench.spec.vocabulary import agree
-from hushbandits.core import LONGEST, Array, Params, integer, shown
-from hushbandits.core.env import Env
-from hushbandits.core.random.streams import spawn_seeds
+from hushbandits.core import LONGEST, Array, Env, Params, integer, shown, spawn_seeds
 from hushbandits.core.rollout import begin, measured
 from hushbandits.core.team import EnvView, Team, check_compatible
 from hushbandits.core.wrapper import gathered

@@ -8,8 +8,7 @@ from hushbandits.bench.runner.batch import BATCH, Batch, sampled
 from hushbandits.bench.spec.claim import Claim, Difference, Slope, Value
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import place
-from hushbandits.core import affordable, integer, nearest, shown, words
-from hushbandits.core.metric import Metric
+from hushbandits.core import Metric, affordable, integer, nearest, shown, words
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.rollout import begin, measured
 from hushbandits.core.wrapper import gathered

@@ -10,8 +10,7 @@ import numpy as np
 from hushbandits.bench.runner.rows import Runs
 from hushbandits.bench.runner.store import Measures, Store
 from hushbandits.bench.spec.experiment import Cell, Experiment
-from hushbandits.core import Array, Params
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric, Params
 from hushbandits.guarantee_table import PrivacyReport
 
 

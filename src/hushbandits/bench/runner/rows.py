@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushbandits.core import Array, Params
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric, Params
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,7 @@ import cloudpickle
 
 from hushbandits.bench.runner.batch import Batch
 from hushbandits.bench.runner.rows import digest_of
-from hushbandits.bench.spec.experiment import Experiment
-from hushbandits.bench.spec.parts import Component
+from hushbandits.bench.spec.experiment import Component, Experiment
 from hushbandits.core.utils import imported, reach
 from hushbandits.policies.registry import POLICIES
 from hushbandits.registry import AGENTS, ENVS, WRAPPERS, own_entries

@@ -12,8 +12,7 @@ from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.rows import Cells, Rows, Runs, decoded, digest_of, encoded
 from hushbandits.bench.spec.experiment import Cell, Experiment
 from hushbandits.bench.spec.vocabulary import shipped
-from hushbandits.core import Params, shown
-from hushbandits.core.metric import Metric
+from hushbandits.core import Metric, Params, shown
 from hushbandits.core.random.seed_text import canonical, plain
 
 DECLARATION = "experiment.json"

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hushbandits.core import Array, Params
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric, Params
 from hushbandits.core.wrapper import gathered
 from hushbandits.registry import builtin_classes
 

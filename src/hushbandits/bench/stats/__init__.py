@@ -13,8 +13,7 @@ import numpy as np
 import scipy
 
 from hushbandits.bench.spec.vocabulary import agree
-from hushbandits.core import Array
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric
 
 __all__ = [
     "INTERVALS", "STATISTICS", "Interval", "Summary", "bootstrap", "holm", "iqm", "iqm_interval", "mean_interval",

@@ -24,8 +24,7 @@ import scipy
 from hushbandits.bench.spec.claim import Difference, Effect, Ratio, Slope, Value
 from hushbandits.bench.spec.experiment import Cell
 from hushbandits.bench.stats import INTERVALS, STATISTICS, Interval, statistic_of
-from hushbandits.core import Array
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric
 
 #: A mode with a probability of at least ``1/RAREST`` must not hide from all runs; rarer modes may.
 RAREST = 7

@@ -16,8 +16,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.vocabulary import place
 from hushbandits.bench.stats import STATISTICS, Interval, share_interval
 from hushbandits.bench.stats.intervals import UNBOUNDED
-from hushbandits.core import Array, affordable
-from hushbandits.core.metric import Metric
+from hushbandits.core import Array, Metric, affordable
 
 _RESAMPLES = 9_999
 _BYTES = 60.0 * 10_000  # memory of one run in one comparison
