@@ -47,10 +47,7 @@ def audit(
     verbose
         Print one line per check instead of one line per group of checks.
     """
-    real("level", level, 0, 1)
-    integer("samples", samples, 100)
-    integer("seed", seed, 0)
-    budget = Budget(level, seed, samples)
+    budget = Budget(real("level", level, 0, 1), integer("seed", seed, 0), integer("samples", samples, 100))
     if thorough:
         budget = replace(budget, full=budget.grid, largest=512, runs=48)
     failed, todo = 0, checks(names, budget)
