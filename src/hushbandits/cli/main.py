@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import is_dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from inspect import signature
 
 try:
@@ -133,16 +133,10 @@ def _meant(function: Callable[..., int], option: str, value: str) -> str:
 @contextmanager
 def _warnings_are_notes() -> Iterator[None]:
     """Print each warning once, as one line on stderr."""
-    said: set[str] = set()
-
-    def show(message: Warning | str, *_: object, **__: object) -> None:
-        if (text := str(message)) not in said:
-            said.add(text)
-            note(text)
-
+    once = cache(note)
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
+        warnings.showwarning = lambda message, *_, **__: once(str(message))
         yield
 
 
