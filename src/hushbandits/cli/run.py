@@ -1,7 +1,7 @@
 """``hushbandits run`` and ``hushbandits report``: run experiments, and rebuild the report of a results folder."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -80,7 +80,7 @@ def run(
     dry_run
         Print cells, runs, memory and CPU minutes of what is missing, from short probes, and write nothing.
     """
-    experiments = asked(name, runs, quick, set, agents)
+    experiments = list(asked(name, runs, quick, set, agents))
     names = [e.name for e in experiments]
     folder = out or Path("runs") / (plain_name("name", Path(name).stem) + ("-quick" if quick else ""))
     expected = partial(say_cost, table=dry_run)
@@ -116,10 +116,8 @@ def report(folder: Annotated[Positional[Path], arg(metavar="FOLDER")]) -> int:
     return 0
 
 
-def asked(
-    name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]
-) -> tuple[Experiment, ...]:
-    """Return the experiments that the arguments describe; an experiment loses its claims if `set` changes its cells.
+def asked(name: str, runs: int | None, quick: bool, set: Sequence[str], agents: Sequence[str]) -> Iterator[Experiment]:
+    """Yield the experiments that the arguments describe; an experiment loses its claims if `set` changes its cells.
 
     Raises
     ------
@@ -127,7 +125,6 @@ def asked(
         Among others, if more runs are requested than the claims are declared for.
     """
     changes = assignments("--set", set) | ({} if runs is None else {"runs": runs})
-    found = []
     for known in find(name):
         # An added agent is one of all agents: agent.… applies to it too.
         declared = (known.quickly() if quick else known).joined_by(map(Component, agents))
@@ -140,8 +137,7 @@ def asked(
         if e.claims and e.runs > known.runs:
             most = f"the {known.runs} runs at which the claims of {e.name} are judged"
             raise ValueError(f"runs={e.runs} must be at most {most}; declare more runs in a TOML file of your own")
-        found.append(e)
-    return tuple(found)
+        yield e
 
 
 @rare_gc()
