@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -141,18 +141,16 @@ class Store:
 
     def sessions(self) -> list[Params]:
         """Return the recorded sessions, with time and machine, in order of time."""
-        return self._json("sessions")
+        return list(self._json("sessions"))
 
-    def _json(self, folder: str) -> list[Params]:
-        found = []
+    def _json(self, folder: str) -> Iterator[Params]:
         for path in sorted((self.path / folder).glob("*.json")):
             try:
-                found.append(_read_json(path))
+                yield _read_json(path)
             except FileNotFoundError:
                 continue
             except (OSError, ValueError) as error:
                 self.problems.append(f"{path} cannot be read ({error}): delete it")
-        return found
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
