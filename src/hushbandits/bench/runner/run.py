@@ -93,7 +93,7 @@ def play(
         _estimate(store, tasks, options, here=False)
         return Played(store, 0, [], False)
     own = source_digests(experiments)
-    _refuse_edits(store, own, bool(tasks), options, notify)
+    _refuse_edits(store, own, bool(tasks), options.mix, notify)
     for problem in store.problems:
         notify(problem)
     failures: list[Failure] = []
@@ -154,15 +154,13 @@ def _note(store: Store, own: dict[str, str], instances: Instances, shard: str | 
     store.note(datetime.now(UTC).isoformat(timespec="seconds"), about)
 
 
-def _refuse_edits(
-    store: Store, own: dict[str, str], plays: bool, options: RunOptions, notify: Callable[..., object]
-) -> None:
-    """Without ``options.mix``, raise ``StoreError`` if user files changed after use; only warn if no run is missing."""
+def _refuse_edits(store: Store, own: dict[str, str], plays: bool, mix: bool, notify: Callable[..., object]) -> None:
+    """Without `mix`, raise ``StoreError`` if user files changed after use; only warn if no run is missing."""
     noted = {name: digest for session in store.sessions() for name, digest in session.get("own", {}).items()}
     edited = {name for name, digest in own.items() if noted.get(name, digest) != digest}
     played = (cell for cell in store.cells.values() if edited and cell.key in store.rows)
     mixed = edited & {name for cell in played for name in used(cell.env, cell.agent, cell.wrappers)}
-    if options.mix or not mixed:
+    if mix or not mixed:
         return
     text = f"{' and '.join(map(repr, sorted(mixed)))} changed after rows of {store.path} were written"
     if plays:
