@@ -95,10 +95,8 @@ def kept() -> Iterator[None]:
         return
     with contextlib.ExitStack() as stack:
         _KEPT.append(stack)
-        try:
-            yield
-        finally:
-            _KEPT.clear()
+        stack.callback(_KEPT.clear)
+        yield
 
 
 def _backend(options: RunOptions, tasks: int) -> contextlib.AbstractContextManager[None]:
