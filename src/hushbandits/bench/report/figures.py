@@ -20,7 +20,6 @@ from hushbandits.bench.report.ours import MAKER
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.spec.experiment import Experiment, Figure
-from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import Params
 
 #: Formats of a file with their metadata: the program, and no date, so that equal numbers give equal bytes.
@@ -67,7 +66,7 @@ def pictures(
     shown = panels(lines, experiment, trusted)
     if not shown:
         return []
-    name = plain_name("experiment name", experiment.name)
+    name = experiment.name
     with _styled({"svg.hashsalt": name}):
         picture = compose(shown, experiment.title)
         for format, more in FORMATS.items():
@@ -140,8 +139,7 @@ def compose(shown: Sequence[Panel], title: str = "", *, columns: int = 3, width:
     parts: list[Legend | Text] = [_legend(picture, keys(shown), "" if bare else _caption(shown))]
     if title and not bare:
         parts.append(picture.suptitle(wrapped(short(title, 400), int(wide * 12)), x=0.01, ha="left"))
-    more = sum(part.get_window_extent().height for part in parts) / picture.dpi
-    picture.set_figheight(rows * high + more)
+    picture.set_figheight(rows * high + sum(part.get_window_extent().height for part in parts) / picture.dpi)
     return picture
 
 
