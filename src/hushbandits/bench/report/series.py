@@ -118,11 +118,10 @@ def _points(figure: Figure, label: str, lines: Sequence[Configuration], numeric:
     """Return a series of one point per cell, in sweep order, against the swept parameter or another metric."""
     front = figure.x not in lines[0].cell.point
     lines = [line for line in lines if len(line.final(figure.y)) and (not front or len(line.final(figure.x)))]
-    nothing: Array = np.empty(0)
     if not lines:
-        return Series(label, lines, nothing, nothing, nothing, nothing)
+        return Series(label, lines, *np.empty((4, 0)))
     measures, columns = lines[0].metrics_spec, [line.final(figure.y) for line in lines]
-    runs: Sequence[Array] = ()
+    runs: Sequence[Array] = () if front or measures[figure.y].rate else columns
     left = right = None
     if front:
         at = replace(figure, per_time=False)
@@ -131,10 +130,8 @@ def _points(figure: Figure, label: str, lines: Sequence[Configuration], numeric:
     else:
         swept = [line.cell.point[figure.x] for line in lines]
         x = np.array(swept, float) if numeric else np.array([str(value) for value in swept], object)
-        runs = () if measures[figure.y].rate else columns
     bounds = _theory(figure, lines, list(x[:, None])) if numeric else {}
-    drawn = _summaries(columns, figure, measures[figure.y])
-    return Series(label, lines, x, *drawn, runs, bounds, left, right)
+    return Series(label, lines, x, *_summaries(columns, figure, measures[figure.y]), runs, bounds, left, right)
 
 
 def _summaries(columns: Iterable[Array], figure: Figure, measure: Metric) -> tuple[Array, Array, Array]:
