@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -135,13 +135,9 @@ def said(found: Sequence[Reproduction]) -> list[str]:
         paper: tally((v.claim.origin, v.verdict) for r in found if r.paper == paper for v in r.verdicts)
         for paper in dict.fromkeys(r.paper for r in found)
     }
-    of_papers = _of_papers(by.values())
+    of_papers = sum((counts["paper"] for counts in by.values()), Counter[str]())
     lines = [f"{paper}: {sentence(counts)}" for paper, counts in by.items()]
     return [*lines, f"of {of_papers.total()} claims of the papers: {counted(of_papers)}"]
-
-
-def _of_papers(counts: Iterable[Mapping[Origin, Counter[str]]]) -> Counter[str]:
-    return sum((by["paper"] for by in counts), Counter())
 
 
 def _row(found: Reproduction, verdict: Verdict) -> str:
@@ -205,7 +201,7 @@ def write(path: Path, found: Sequence[Reproduction], commands: dict[str, str], q
             whose=whose[:1].upper() + whose[1:], open=by["does not hold"] + by["undecided"], why=why, kept=by["holds"],
         ).rstrip()  # fmt: skip
     tallies = {name: _tally(text) for name, (_, text) in sections.items()}
-    of_papers = _of_papers(tallies.values())
+    of_papers = sum((by["paper"] for by in tallies.values()), Counter[str]())
     overview = [
         (text.splitlines()[0].removeprefix("## ").partition(":")[0], size, map(counted, tallies[name].values()))
         for name, (size, text) in sorted(sections.items())
