@@ -88,16 +88,14 @@ def number(x: float | None) -> str:
     return f"{x:,.0f}" if float(x).is_integer() or abs(x) >= 1000 else f"{x:.4g}"
 
 
-def interval(bounds: Interval | None) -> str:
-    """Return the interval in brackets; ``""`` for ``None``, ``(too few runs)`` if both ends are infinite.
+def interval(bounds: Interval) -> str:
+    """Return the interval in brackets; ``(too few runs)`` if both ends are infinite.
 
     Examples
     --------
-    >>> interval((0.5, 2.0)), interval((-math.inf, math.inf)), interval(None)
-    ('[0.5, 2]', '(too few runs)', '')
+    >>> interval((0.5, 2.0)), interval((-math.inf, math.inf))
+    ('[0.5, 2]', '(too few runs)')
     """
-    if bounds is None:
-        return ""
     return "(too few runs)" if bounds == (-math.inf, math.inf) else f"[{number(bounds[0])}, {number(bounds[1])}]"
 
 
