@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from hushbandits.core import choice, extra, integer, shown
 
-BACKENDS = ("serial", "loky", "dask")
-
 
 class Cost(NamedTuple):
     """Expected cost of the missing runs of a cell.
@@ -123,7 +121,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         workers(self.jobs)
         if self.backend is not None:
-            choice("backend", self.backend, BACKENDS)
+            choice("backend", self.backend, ("serial", "loky", "dask"))
         if self.address is not None and self.backend != "dask":
             raise ValueError(f"address={shown(self.address)} needs backend='dask'")
         if self.backend == "dask" and importlib.util.find_spec("distributed") is None:
