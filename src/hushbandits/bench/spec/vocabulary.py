@@ -5,7 +5,6 @@ A parameter that is missing here appears under its name.
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 
@@ -36,7 +35,7 @@ def shipped() -> Mapping[str, Metric]:
 
     They apply to folders that do not declare their metrics.
     """
-    return MappingProxyType(gathered(*builtin_classes()))
+    return gathered(*builtin_classes())
 
 
 def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
