@@ -96,7 +96,10 @@ def compare(
     level, seed = real("level", level, 0, 1), integer("seed", seed, 0)
     if strange := [result for result in lines if not hasattr(result, "ends")]:
         raise TypeError(f"compare takes Results, not {shown(strange[0])}")
-    metric = _shared(lines) if metric is None else metric
+    if metric is None:
+        first, *others = [one.metrics() for result in lines for one in result.configurations] or [[]]
+        shared = [name for name in first if all(name in names for names in others)]
+        metric = "regret" if "regret" in shared or not shared else shared[0]
     found = [one for result in lines for one in result.ends(metric)]
     if len(found) < 2:
         raise ValueError(f"compare needs at least two configurations, not {len(found)}")
@@ -107,10 +110,3 @@ def compare(
         raise ValueError(f"names={shown(names)} must be {len(found)} different names, one for each configuration")
     named = [replace(one, label=label) for label, one in zip(labels, found, strict=True)]
     return Comparison(**vars(against(named, metric, statistic, level, seed)))
-
-
-def _shared(lines: Sequence[Any]) -> str:
-    """Return the metric that is compared by default."""
-    first, *others = [one.metrics() for result in lines for one in result.configurations] or [[]]
-    shared = [name for name in first if all(name in names for names in others)]
-    return "regret" if "regret" in shared or not shared else shared[0]
