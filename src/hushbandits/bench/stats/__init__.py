@@ -111,8 +111,7 @@ def iqm(x: Array, axis: int = 0) -> Array:
     2.5
     """
     x = np.sort(np.moveaxis(np.asarray(x, float), axis, 0), axis=0)
-    edges = np.clip(np.arange(len(x) + 1) / len(x), 0.25, 0.75)
-    weights = np.diff(edges) / 0.5
+    weights = np.diff(np.clip(np.arange(len(x) + 1) / len(x), 0.25, 0.75)) / 0.5
     return np.asarray(np.tensordot(weights, x, 1))
 
 

@@ -137,7 +137,6 @@ def fieller(strata: Sequence[Stratum], weights: Array, level: float = 0.95) -> I
     """
     from scipy.optimize import brentq
 
-    del weights
     under = skewed_t(strata, np.array([0.0, 1.0]), level)
     if math.isinf(under[0]) or under[0] <= 0 <= under[1]:
         return UNBOUNDED

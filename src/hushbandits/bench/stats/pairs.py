@@ -135,8 +135,7 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
 
     strata = (np.stack([x, y], axis=1),) if paired else (x, y)
     difference, interval = float(f(x) - f(y)), stats.bootstrap(apart, *strata, level=level, seed=seed)
-    test = swapped if paired else stats.permutation_test
-    p = test(x, y, statistic, seed=seed)
+    p = (swapped if paired else stats.permutation_test)(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
         # If all runs are alike, a bootstrap has no spread: use the interval that is valid for any dependence.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
