@@ -150,8 +150,7 @@ def _play(
     submit: Path | None, beacon: dict[str, str] | None,
 ) -> None:  # fmt: skip
     asked = chosen(names)
-    admitted = [admit(agent, asked) for agent in agents]
-    for agent, rows in zip(agents, admitted, strict=True):
+    for agent, rows in zip(agents, [admit(agent, asked) for agent in agents], strict=True):
         seed, header, words = PRACTICE, {}, list(names)
         if submit or beacon:
             settings = list(dict.fromkeys(task.setting for task in asked if task.name in rows))

@@ -235,11 +235,10 @@ class Experiment(Part):
 
     @cached_property
     def _lines(self) -> list[tuple[str, Component, Sequence[Component]]]:
-        labels = list(_labels(self.agents))
         return [
             (f"{label} · {choice}" if choice else label, agent, uses)
             for choice, uses in self._choices().items()
-            for agent, label in zip(self.agents, labels, strict=True)
+            for agent, label in zip(self.agents, _labels(self.agents), strict=True)
         ]
 
     def cells(self) -> list[Cell]:
