@@ -148,9 +148,8 @@ def check_agent(agent: hb.Component, digest: str) -> None:
     digest : str
         Digest of its source; empty for a built-in agent.
     """
-    for name, value in agent.params.items():
-        if not isinstance(value, (bool, int, float)):  # a text could name code
-            raise ValueError(f"agent: {name}={value!r} must be a number, true or false")
+    if odd := [f"{k}={v!r}" for k, v in agent.params.items() if not isinstance(v, (bool, int, float))]:
+        raise ValueError(f"agent: {odd[0]} must be a number, true or false")  # a text could name code
     own = entry(f"{agent.name}@{agent.on}" if agent.on else agent.name, agent.params).label or ""
     if agent.label != own or not own.isascii() or not own.isprintable():
         raise ValueError(f"agent: label={agent.label!r} must be {own!a}, the agent's name in printable ASCII")

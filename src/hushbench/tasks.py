@@ -172,9 +172,8 @@ def chosen(names: Sequence[str]) -> list[Task]:
     (20, ['users-small', 'users-plain'])
     """
     known = [*settings(), *tasks()]
-    for name in names:
-        if name not in known:
-            raise ValueError(f"tasks={name!r} must be a setting or a task: {', '.join(known)}")
+    if strange := [name for name in names if name not in known]:
+        raise ValueError(f"tasks={strange[0]!r} must be a setting or a task: {', '.join(known)}")
     return [task for task in tasks().values() if not names or task.setting in names or task.name in names]
 
 

@@ -44,13 +44,11 @@ def new(
     file, test = folder / f"{module}.{'toml' if kind == 'experiment' else 'py'}", folder / f"test_{module}.py"
     if not re.fullmatch(r"[A-Za-z][\w -]*", name) or not title.isidentifier():
         raise ValueError(f"name={shown(name)} must be a valid class name, such as Bold")
-    for word in (module, title):
-        if keyword.iskeyword(word):
-            raise ValueError(f"name={name!r} gives {word!r}, a keyword of Python: choose another name")
+    if word := next(filter(keyword.iskeyword, (module, title)), ""):
+        raise ValueError(f"name={name!r} gives {word!r}, a keyword of Python: choose another name")
     plain_name("name", module)
-    for path in (file, test):
-        if path.exists():
-            raise ValueError(f"{path} exists already; choose another name")
+    if there := next(filter(Path.exists, (file, test)), None):
+        raise ValueError(f"{there} exists already; choose another name")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module):
         raise ValueError(f"name={name!r} gives {module}.py, which hides an installed module: choose another name")
     for path, template in ((file, f"{kind}.txt"), (test, f"test_{kind}.txt")):
