@@ -81,8 +81,7 @@ def reproduce(
                 found.append(judging.submit(_judged, paper, experiment, outcome, None if kept else folder / PAGE))
                 if len(found) > 1:
                     yield found.popleft().result()
-        for last in found:
-            yield last.result()
+        yield from (last.result() for last in found)
 
 
 def expected(names: Sequence[str], out: Path, seed: int, quick: bool, options: RunOptions) -> Estimate:
