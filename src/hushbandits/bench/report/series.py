@@ -15,8 +15,6 @@ from hushbandits.core import Array, Metric
 from hushbandits.core.random.seed_text import canonical
 from hushbandits.core.utils import imported, words
 
-_LOG = logging.getLogger("hushbandits")
-
 
 @dataclass(frozen=True)
 class Series:
@@ -169,4 +167,4 @@ def _called(path: str, line: Configuration, x: Array) -> Array:
 @cache
 def _warn(path: str, where: str, why: str) -> None:
     """Log, once per theory function, cell and reason, that the function is not drawn for the cell."""
-    _LOG.warning("%s is not drawn for %s: %s", path, where, why)
+    logging.getLogger("hushbandits").warning("%s is not drawn for %s: %s", path, where, why)
