@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hushbandits.bench import stats
 from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.vocabulary import place
-from hushbandits.bench.stats import STATISTICS, Interval, share_interval
+from hushbandits.bench.stats import STATISTICS, Interval, bootstrap, holm, permutation_test, share_interval
 from hushbandits.bench.stats.intervals import UNBOUNDED
 from hushbandits.core import Array, Metric, affordable
 
@@ -115,7 +114,7 @@ def against(
     couples = list(itertools.combinations(lines, 2))
     measure = lines[0].metrics_spec[metric]
     found = [_pair(a, b, metric, measure.rate, statistic, level, seed) for a, b in couples[:most]]
-    adjusted = stats.holm([pair.p for pair in found]).tolist()
+    adjusted = holm([pair.p for pair in found]).tolist()
     found = [replace(pair, p_holm=p) for pair, p in zip(found, adjusted, strict=True)]
     return Compared(metric, measure, statistic, level, tuple(lines), tuple(found), where, len(couples) - len(found))
 
@@ -134,8 +133,8 @@ def _pair(a: Configuration, b: Configuration, metric: str, rate: bool, statistic
         return f(a) - f(b)
 
     strata = (np.stack([x, y], axis=1),) if paired else (x, y)
-    difference, interval = float(f(x) - f(y)), stats.bootstrap(apart, *strata, level=level, seed=seed)
-    p = (swapped if paired else stats.permutation_test)(x, y, statistic, seed=seed)
+    difference, interval = float(f(x) - f(y)), bootstrap(apart, *strata, level=level, seed=seed)
+    p = (swapped if paired else permutation_test)(x, y, statistic, seed=seed)
     if rate and statistic == "mean":
         # If all runs are alike, a bootstrap has no spread: use the interval that is valid for any dependence.
         (low, high), (below, above) = (share_interval(int(v.sum()), len(v), (1 + level) / 2) for v in (x, y))
@@ -179,7 +178,7 @@ def _improvement_interval(won: Array, paired: bool, level: float, seed: int) -> 
         return np.einsum("bi,bi->b", left @ won, left if j is None else _counts(j, m)) / (n * m)
 
     strata = (np.arange(n),) if paired else (np.arange(n), np.arange(m))
-    low, high = stats.bootstrap(effect, *strata, level=level, seed=seed)
+    low, high = bootstrap(effect, *strata, level=level, seed=seed)
     rare = share_interval(0, min(n, m), level)[1]  # as wide as without any win: a rare win would hardly be resampled
     return max(min(low, 1.0 - rare), 0.0), min(max(high, rare), 1.0)
 
