@@ -10,7 +10,6 @@ from urllib.parse import quote
 from hushbandits.bench.report import tables
 from hushbandits.bench.report.figures import inline
 from hushbandits.bench.report.series import figures
-from hushbandits.bench.report.tables import Value
 from hushbandits.bench.runner.configuration import Configuration, configurations, noted
 from hushbandits.bench.runner.files import replacing
 from hushbandits.bench.runner.store import Store
@@ -34,7 +33,7 @@ class Table(NamedTuple):
 
     heading: str
     heads: Sequence[str]
-    rows: Sequence[Sequence[Value]]
+    rows: Sequence[Sequence[tables.Value]]
     left: Collection[int]
     notes: Sequence[str] = ()
 
@@ -120,11 +119,11 @@ def _claims(lines: Sequence[Configuration], experiment: Experiment) -> Iterator[
         return
     m = together(experiment)
     verdicts = judge(lines, experiment, m)
-    rows: list[list[Value]] = []
+    rows: list[list[tables.Value]] = []
     for verdict in verdicts:
         worst, several = verdict.worst, len(verdict.findings)
         where = f"{worst.where} (worst of {several})" if worst and several > 1 else ""
-        found: list[Value] = [worst.effect, worst.interval if worst.runs else "(no run)"] if worst else ["", ""]
+        found: list[tables.Value] = [worst.effect, worst.interval if worst.runs else "(no run)"] if worst else ["", ""]
         about = [verdict.claim.sentence, ORIGINS[verdict.claim.origin], verdict.effect]
         rows.append([verdict.verdict, *about, *found, verdict.region, where])
     level = f"level 1 − {ALPHA:g}/{m}"
@@ -139,7 +138,7 @@ def _claims(lines: Sequence[Configuration], experiment: Experiment) -> Iterator[
 
 def _results(lines: Sequence[Configuration], experiment: Experiment) -> Table:
     swept = list(experiment.sweep)
-    rows: list[list[Value]] = [
+    rows: list[list[tables.Value]] = [
         [row.cell.line, *(_cell(row.cell.point[p]) for p in swept), row.label, row.runs, *row.numbers]
         for row in tables.summaries(lines[:_MOST], experiment.metrics)
     ]
@@ -159,11 +158,11 @@ def _comparison(lines: Sequence[Configuration], experiment: Experiment) -> Itera
         yield Table("Lines against each other", heads, body, range(2 + several), tables.notes(found))
 
 
-def _cell(value: object) -> Value:
+def _cell(value: object) -> tables.Value:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
-def _key(value: Value) -> float | None:
+def _key(value: tables.Value) -> float | None:
     """Return the sort key of a cell: its number, −1e308 if it has no finite number, ``None`` for a text."""
     if isinstance(value, str):
         return None
