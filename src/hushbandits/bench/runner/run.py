@@ -82,7 +82,7 @@ def play(
         check_claims(experiment)
     store = Store(out, experiments, seed)
     instances = Instances(experiments)
-    restyled = not store.declares()
+    restyled = not store.declared
     if restyled or options.skip_invalid:
         store.skipped = check(experiments, skip_invalid=options.skip_invalid, instances=instances)
     notify = options.notify or partial(warnings.warn, stacklevel=3)  # the caller of `run`

@@ -51,6 +51,8 @@ class Store:
 
     Attributes
     ----------
+    declared : bool
+        Whether its declaration equals `experiments`, including titles, figures and claims.
     problems : list of str
         A sentence for each file that is damaged or foreign; these files are ignored.
 
@@ -65,20 +67,21 @@ class Store:
             raise TypeError(f"{shown(path)} must be the path of a results folder, such as 'runs/mine'")
         self.path = Path(path)
         self.problems: list[str] = []
-        there = self._declared()
+        there = self._stated()
         asked = there if experiments is None else (seed, tuple(experiments))
         if asked is None:
             raise StoreError(f"there are no results in {self.path}, because {DECLARATION} is missing")
         self.seed, self.experiments = asked
         if there is not None and (other := _difference(there, asked)):
             raise StoreError(f"{self.path} has other results: {other}; choose another --out, or delete that folder")
+        self.declared = there is not None and canonical(there[1]) == canonical(self.experiments)
         self._waiting: list[tuple[Cell, Runs]] = []
         self._measures: dict[str, Metric] = {}
         self._flushed = 0.0
         #: Reasons why cells are skipped, by key: env, wrappers and agent are incompatible.
         self.skipped: dict[str, str] = {}
 
-    def _declared(self) -> tuple[int, tuple[Experiment, ...]] | None:
+    def _stated(self) -> tuple[int, tuple[Experiment, ...]] | None:
         file = self.path / DECLARATION
         try:
             stated = _read_json(file)
@@ -89,11 +92,6 @@ class Store:
             return None
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read as a declaration ({error}): choose another folder") from None
-
-    def declares(self) -> bool:
-        """Return whether the folder's declaration equals `experiments`, including titles, figures and claims."""
-        stated = self._declared() or (0, ())
-        return canonical(stated[1]) == canonical(self.experiments)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
