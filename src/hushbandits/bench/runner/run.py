@@ -114,8 +114,7 @@ def play(
     store.reread()
     if part == (1, 1):
         store.compact()
-    played = sum(len(t.runs) for t in tasks) - sum(len(f.runs) for f in failures)
-    return Played(store, played, failures, changed)
+    return Played(store, sum(len(t.runs) for t in tasks) - sum(len(f.runs) for f in failures), failures, changed)
 
 
 def _estimate(store: Store, tasks: Sequence[Batch], options: RunOptions, here: bool) -> RunOptions:
