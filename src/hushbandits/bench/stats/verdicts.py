@@ -102,16 +102,13 @@ def _judged(lines: Sequence[Configuration], experiment: Experiment, claim: Claim
         strata = list(_strata(cells, [_rows(by[cell.key], effect) for cell in cells]))
         weights = contrast(effect, cells)
         runs = 0 if weights is None else min(len(s.values) for s in strata)
-        if weights is None or not runs or not all(np.isfinite(s.values).all() for s in strata):
-            findings.append(Finding(where, math.nan, UNBOUNDED, runs, how.name))
-            inside.append(False)
-            continue
-        near = far = how.interval(strata, weights, 1 - share)
-        if len(places) > 1:
-            far = how.interval(strata, weights, 1 - share / len(places))
-        if isinstance(effect, Value):
-            near, far = (shown_interval(ends, measure, strata[0].values) for ends in (near, far))
-        findings.append(Finding(where, estimate(effect, measure, strata, weights), near, runs, how.name))
+        found, near, far = math.nan, UNBOUNDED, UNBOUNDED
+        if weights is not None and runs and all(np.isfinite(s.values).all() for s in strata):
+            found, near = estimate(effect, measure, strata, weights), how.interval(strata, weights, 1 - share)
+            far = how.interval(strata, weights, 1 - share / len(places)) if len(places) > 1 else near
+            if isinstance(effect, Value):
+                near, far = (shown_interval(ends, measure, strata[0].values) for ends in (near, far))
+        findings.append(Finding(where, found, near, runs, how.name))
         inside.append(_margin(claim, near) > 0)
         low, high = far
         above, below = claim.above is not None and high < claim.above, claim.below is not None and low > claim.below
