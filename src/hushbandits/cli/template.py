@@ -15,7 +15,6 @@ from hushbandits.bench.spec.parts import plain_name
 from hushbandits.core import shown
 
 Kind = Literal["env", "agent", "policy", "wrapper", "mechanism", "experiment"]
-_TEMPLATES = files("hushbandits") / "data" / "templates"
 
 
 def new(
@@ -52,7 +51,7 @@ def new(
     if module in sys.stdlib_module_names or importlib.util.find_spec(module):
         raise ValueError(f"name={name!r} gives {module}.py, which hides an installed module: choose another name")
     for path, template in ((file, f"{kind}.txt"), (test, f"test_{kind}.txt")):
-        text = string.Template((_TEMPLATES / template).read_text(encoding="utf-8"))
+        text = string.Template((files("hushbandits") / "data" / "templates" / template).read_text(encoding="utf-8"))
         path.write_text(text.substitute(name=title, module=module), encoding="utf-8")
     print(f"{file}\n{test}\ntry it: python -m pytest {test}")
     if kind != "experiment":
