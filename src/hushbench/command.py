@@ -169,7 +169,7 @@ def _play(
         if options.dry_run:
             continue
         values = {name: row for name, (_, row) in played.items()}
-        _print(agent.called, leaderboard.SUMMARY, leaderboard.summary(asked, rows, values))
+        _print(agent.called, leaderboard.SUMMARY, list(leaderboard.summary(asked, rows, values)))
         if submit and beacon:
             submission.write(submission.make(header, beacon, rows, values), submit)
             print(submit)

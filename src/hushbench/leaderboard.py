@@ -1,7 +1,7 @@
 """The leaderboard: a page of scores made from submissions, and the table of one agent on a terminal."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,23 +16,21 @@ HEADS = ("agent", "score", "95 % interval", "ε, one reward", "ε, whole run", "
 SUMMARY = ("task", "runs", "cost", "score", "95 % of the cost, or of the score")
 
 
-def summary(asked: Sequence[Task], admitted: Mapping[str, Row], values: Values) -> list[list[str]]:
-    """Return the rows of the summary table: the requested tasks, then each setting whose tasks are all done."""
-    found = []
+def summary(asked: Sequence[Task], admitted: Mapping[str, Row], values: Values) -> Iterator[list[str]]:
+    """Yield the rows of the summary table: the requested tasks, then each setting whose tasks are all done."""
     refused = {name: row["refused"] for name, row in admitted.items() if "refused" in row}
     costs = {task.name: task.costs(values[task.name]) for task in asked if values.get(task.name)}
     for task in asked:
         if task.name in refused:
-            found.append([task.name, "", "", "0", f"cannot be played: {refused[task.name]}"])
+            yield [task.name, "", "", "0", f"cannot be played: {refused[task.name]}"]
         elif task.name in costs:
             x, score = costs[task.name], of(task, costs).mean()
-            found.append([task.name, str(len(x)), f"{x.mean():.5g}", f"{score:.3f}", _ends(hb.stats.mean_interval(x))])
+            yield [task.name, str(len(x)), f"{x.mean():.5g}", f"{score:.3f}", _ends(hb.stats.mean_interval(x))]
     for setting in settings():
         whole = chosen([setting])
         if all(t in asked and (t.name in refused or len(costs.get(t.name, ())) == t.runs) for t in whole):
             end = standing(whole, costs)
-            found.append([setting, "", "", f"{end.iqm:.3f}", _ends(end.interval)])
-    return found
+            yield [setting, "", "", f"{end.iqm:.3f}", _ends(end.interval)]
 
 
 def write(submissions: Sequence[Submission], path: Path) -> None:
