@@ -6,8 +6,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from functools import cache, partial, wraps
 from inspect import signature
@@ -74,8 +73,11 @@ def main(args: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # escape letters that the encoding lacks
+    once = cache(note)
     try:
-        with _warnings_are_notes():
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_, **__: once(str(message))
             code = _obey(name, rest)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -128,16 +130,6 @@ def _meant(function: Callable[..., int], option: str, value: str) -> str:
     if owner and "set" in known:
         return f"; a parameter is given as --set {owner}.{parameter}={value}"
     return nearest(parameter, [name.replace("_", "-") for name in known])
-
-
-@contextmanager
-def _warnings_are_notes() -> Iterator[None]:
-    """Print each warning once, as one line on stderr."""
-    once = cache(note)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: once(str(message))
-        yield
 
 
 def _let_go() -> None:
