@@ -84,12 +84,9 @@ def main(args: Sequence[str] | None = None) -> int:
         note(f"stopped{_KEPT.get(name, '')}")
         exec("")  # after a Ctrl-C inside an exec, such as a dataclass's, ``python -m`` would end with -2, not with 130
         return 130
-    except BrokenPipeError:
-        _let_go()  # the reader closed the pipe
-        return 0
     except Exception as error:
         _let_go()
-        return _reported(error)
+        return 0 if isinstance(error, BrokenPipeError) else _reported(error)  # a reader may close the pipe
     return code
 
 
