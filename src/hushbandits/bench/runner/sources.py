@@ -80,8 +80,7 @@ def source_digests(experiments: Sequence[Experiment]) -> dict[str, str]:
     found = {}
     for name in sorted(used(*((e.env, e.agents, e.wrappers, e.sweep) for e in experiments))):
         files = _data(name) or _sources(_home(_entry(name)))
-        parts = [file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest() for file in files]
-        if parts:
+        if parts := [file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest() for file in files]:
             found[name] = digest_of(b"".join(parts))
     return found
 

@@ -53,8 +53,7 @@ def agree(metrics: Mapping[str, Array], measures: Mapping[str, Metric]) -> None:
     for name, values in metrics.items():
         if name in measures and measures[name].rate:
             x = np.asarray(values, float)
-            strange = x[~(np.isnan(x) | (x == 0) | (x == 1))]
-            if len(strange):
+            if len(strange := x[~(np.isnan(x) | (x == 0) | (x == 1))]):
                 why = f"has the value {strange[0]:g}, but the nature 'rate' allows only 0, 1, NaN"
                 raise ValueError(f"metric {name!r} {why}; use 'share' or 'measure'")
 

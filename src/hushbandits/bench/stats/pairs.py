@@ -233,8 +233,7 @@ def comparisons(
     found = []
     for where, there in points.items():
         name = metric or next(iter(there[0].metrics()), "")
-        held = [line for line in there if len(line.final(name))]
-        if len(held) > 1:
+        if len(held := [line for line in there if len(line.final(name))]) > 1:
             found.append(against(held, name, statistic, where=where, most=most))
             most = None if most is None else max(0, most - len(found[-1].pairs))
     return found
