@@ -221,8 +221,6 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
     >>> permutation_test(np.zeros(8), np.zeros(8))
     1.0
     """
-    from scipy import stats
-
     x, y = np.asarray(x, float), np.asarray(y, float)
     if min(len(x), len(y)) < 2:
         return 1.0
@@ -232,7 +230,7 @@ def permutation_test(x: Array, y: Array, statistic: str = "mean", resamples: int
     def apart(a: Array, b: Array, axis: int) -> Array:
         return np.abs(f(a, axis=axis) - f(b, axis=axis))
 
-    splits = stats.permutation_test(
+    splits = scipy.stats.permutation_test(
         (x, y), apart, n_resamples=resamples, batch=batch, alternative="greater", random_state=rng
     )
     # Tolerance: sums of decimals depend on their order, and an equal split must not look less extreme than it is.
