@@ -15,7 +15,7 @@ from hushbandits.bench.runner.configuration import Configuration
 from hushbandits.bench.spec.catalog import bounds
 from hushbandits.bench.spec.experiment import Experiment, Figure
 from hushbandits.bench.spec.vocabulary import symbol, words
-from hushbandits.bench.stats import INTERVALS
+from hushbandits.bench.stats import INTERVALS, statistic_of
 from hushbandits.core import Array, Metric, Params
 from hushbandits.registry import ENVS
 
@@ -73,9 +73,8 @@ class Panel(NamedTuple):
         figure, rate = self.figure, self.measure.rate
         if figure.x == "runs":
             return f"share of {self.runs} runs up to x; mark: median"
-        band = f"95 % interval ({INTERVALS['rate' if rate else figure.center][0]})"
-        if figure.band == "quantiles" and not rate:
-            band = "middle 95 %"
+        how, _ = INTERVALS[statistic_of(self.measure, figure.center)]
+        band = "middle 95 %" if figure.band == "quantiles" and not rate else f"95 % interval ({how})"
         said = f"{'share of runs' if rate else figure.center} and {band} of {self.runs} runs"
         dashed = any(line.bounds for line in self.lines)
         return said + "; dots: runs" * bool(self.lines[0].runs) + "; dashed: theory" * dashed
