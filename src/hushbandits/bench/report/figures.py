@@ -66,14 +66,13 @@ def pictures(
     shown = panels(lines, experiment, trusted)
     if not shown:
         return []
-    name = experiment.name
-    with _styled({"svg.hashsalt": name}):
+    with _styled({"svg.hashsalt": experiment.name}):
         picture = compose(shown, experiment.title)
         for format, more in FORMATS.items():
-            with replacing(folder / f"{name}.{format}", binary=True) as out:
+            with replacing(folder / f"{experiment.name}.{format}", binary=True) as out:
                 picture.savefig(out, format=format, **more)
             picture.set_layout_engine(None)  # the next formats keep the places found for the first
-    return [folder / f"{name}.{format}" for format in FORMATS]
+    return [folder / f"{experiment.name}.{format}" for format in FORMATS]
 
 
 def inline(
