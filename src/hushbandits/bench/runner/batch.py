@@ -136,7 +136,6 @@ class Batch:
         seeds = spawn_seeds(self.seed, len(self.runs), self.runs[0], self.seed_text)
         env, team = self.prepared()
         points = sampled(self.checkpoints, env)
-        curves = env.logged_metrics if points else ()
         asked = team.runs_at_once(EnvView(env))
         most = len(seeds) if asked is None else integer(f"runs_at_once of {team.name}", asked, 1)
         parts = [seeds[i : i + most] for i in range(0, len(seeds), most)]
@@ -144,7 +143,7 @@ class Batch:
         for i, part in enumerate(parts):
             mine = (env, team) if len(parts) == 1 else copy.deepcopy((env, team))
             slices = () if watch is None else _sliced(mine[0], watch, i, len(parts))
-            found.append(record(*mine, part, points, curves, *slices))
+            found.append(record(*mine, part, points, env.logged_metrics if points else (), *slices))
             if watch is not None:
                 watch(_progress(mine[0], i, len(parts)))
         finals, lines = ({k: np.concatenate([p[i][k] for p in found]) for k in found[0][i]} for i in (0, 1))
