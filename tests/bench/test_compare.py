@@ -48,19 +48,15 @@ def test_runs_of_one_seed_are_paired_and_others_are_not(results):
     together, alone, elsewhere = results
     one, two, three = hb.compare(*results, names=["a", "b", "c"]).pairs
     assert (one.a, one.b, one.paired, one.runs) == ("a", "b", True, (12, 12))
-    assert not two.paired
-    assert not three.paired
+    assert not any(pair.paired for pair in (two, three))
     difference = together.final("regret") - alone.final("regret")
     assert one.difference == pytest.approx(difference.mean())
     assert one.interval[0] <= one.difference <= one.interval[1]
     assert one.improvement == wins(together.final("regret"), alone.final("regret")).mean()
     assert three.difference == pytest.approx(alone.final("regret").mean() - elsewhere.final("regret").mean())
     text = repr(hb.compare(together, alone, elsewhere))
-    assert "12 pairs" in text
-    assert "12 + 12" in text
-    assert "UCB1 (1)" in text
-    assert "UCB1 (2)" in text
-    assert "less is better: below 0 speaks for A" in text
+    for said in ("12 pairs", "12 + 12", "UCB1 (1)", "UCB1 (2)"):
+        assert said in text
 
 
 def test_common_random_numbers_is_taken_out_of_the_difference():
@@ -208,7 +204,6 @@ def test_the_command_prints_a_table_for_each_point(folder, capsys):
     text = capsys.readouterr().out
     assert text.count("12 pairs") == 6
     assert "small, agents = 4: regret" in text
-    assert "less is better: below 0 speaks for A" in text
     args = ["--metric", "messages", "--lines", "UCB1", "Multi-UCB", "--at", "env.n_agents=3", "--statistic", "median"]
     assert main(["compare", str(folder), *args]) == 0
     text = capsys.readouterr().out

@@ -12,9 +12,11 @@ from twin_streams import Steps, generator
 
 from hushbandits.core import Streams, jit, spawn_seeds
 from hushbandits.core.random import gauss, names, streams
+from hushbandits.core.random.btpe import add_multinomials, numpy_binomial
 from hushbandits.core.random.philox import fill, philox
+from hushbandits.core.random.rewards import ClippedGaussian
 from hushbandits.core.random.samplers import binomial, gamma, negative_binomial, normal, poisson
-from hushbandits.core.random.streams import Draws
+from hushbandits.core.random.streams import Draws, generator_at
 
 DRAWS = 10**6
 WORDS = st.integers(0, 2**64 - 1)
@@ -193,3 +195,14 @@ def test_normal_quantiles_have_the_bits_of_scipys(size):
             expected = special.ndtri(np.maximum(p, 2.0**-54))
             assert np.array_equal(gauss.normal(p), expected)
             assert np.array_equal(gauss.normal(p[None, ::2].T), expected[None, ::2].T)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) >= "2.5.0", reason="NumPy draws other binomials since 2.5")
+@pytest.mark.parametrize("n", [1, 40, 10**4, 10**7])
+@pytest.mark.parametrize("p", [1e-9, 0.001, 0.03, 0.4, 0.7, 1.0])
+def test_binomials_and_multinomials_have_the_bits_of_numpys(n, p):
+    cursors, pmf = Streams(spawn_seeds(n, 1)).cursors(), ClippedGaussian().rounding(p, 50)
+    rng, total, (zero, g) = generator_at(cursors[0]), np.zeros(1, np.int64), np.array([[0], [50]])
+    assert [numpy_binomial(cursors, 0, n, p) for _ in range(200)] == rng.binomial(n, p, 200).tolist()
+    add_multinomials(cursors, zero, np.array([n]), zero, g, pmf, total)
+    assert total[0] == rng.multinomial(n, pmf) @ np.arange(51)

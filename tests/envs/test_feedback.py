@@ -1,5 +1,6 @@
 """Privatized feedback: blocks of users, the protocol's table, rows and batches, twins."""
 
+import itertools
 import math
 
 import numpy as np
@@ -12,9 +13,7 @@ import hushbandits as hb
 from hushbandits.core.random.rewards import Beta
 from hushbandits.envs.feedback.pooled_users import Pooled
 from hushbandits.envs.feedback.users import BlockInbox
-from hushbandits.privacy.plans import (
-    distributed_pure,
-)
+from hushbandits.privacy.plans import distributed_pure
 from hushbandits.privacy.samplers import DiscreteGaussian
 from hushbandits.registry import assemble
 from hushbandits.wrappers.loss import Loss
@@ -196,10 +195,14 @@ class Idle(hb.Wrapper):
     """A wrapper that changes nothing, so that messages exist and pass every wrapper."""
 
 
-@pytest.mark.parametrize("id", ["DistDP-v0", "DistRDP-v0"])
-@pytest.mark.parametrize("env", [{"epsilon": 5.0}, {"epsilon": 0.1, "min_participants": 0.5}, {"min_participants": 9}])
-def test_blocks_in_one_pass_are_those_whose_messages_pass_every_wrapper(id, env):
-    given = {"n_agents": 3, "horizon": 3000, "rewards": "bernoulli", **env}
+SHARES = [{"epsilon": 5.0}, {"epsilon": 0.1, "min_participants": 0.5}, {"min_participants": 9}]
+HIDDEN = itertools.product(["DistDP-v0", "DistRDP-v0", "ShuffleDP-v0"], SHARES)
+
+
+@pytest.mark.parametrize(("id", "env"), [*HIDDEN, ("CentralDP-v0", {"epsilon": 0.1, "discrete": True})])
+@pytest.mark.parametrize("law", ["bernoulli", "clipped-gaussian", "truncated-gaussian"])
+def test_blocks_in_one_pass_are_those_whose_messages_pass_every_wrapper(id, env, law):
+    given = {"n_agents": 3, "horizon": 3000, "rewards": law, **env}
     core = hb.make_batched(id, 4, **given)
     other = hb.make_batched(id, 4, wrappers=[Idle()], **given)
     rng = np.random.default_rng(1)

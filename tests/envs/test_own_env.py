@@ -57,33 +57,21 @@ def test_it_keeps_its_promises(id, wrappers):
     hb.testing.check_env(id, n_agents=3, horizon=6, wrappers=list(wrappers))
 
 
-class Sticky:
-    """Agent that stays with an arm while it pays."""
-
-    heard = 0
-
-    def __init__(self, m, rng, n_arms):
-        self.rng, self.n_arms, self.arm = rng, n_arms, m % n_arms
-
-    def act(self, t):
-        return self.arm
-
-    def compose(self, reward):
-        if not reward:
-            self.arm = int(self.rng.integers(self.n_arms))
-
-    def receive(self, messages):
-        type(self).heard += len(messages)
-        assert all(0 <= message["sender"] < 4 for message in messages)
-
-
 @every_env
 def test_plain_agents_play(id):
-    Sticky.heard = 0
+    from own_env import Hop
+
+    heard = []
+
+    class Sticky(Hop):
+        def receive(self, messages):
+            heard.extend(messages)
+
     hb.rollout(hb.make_batched(id, runs=2, **SMALL), hb.PerAgent(Sticky), seed=0)
-    assert Sticky.heard > 0
+    assert {message["sender"] for message in heard} <= set(range(4))
+    assert heard
     with pytest.raises(ValueError, match=r"agent 0 of Bad in round 1 of run 0: act must return an integer in 0\.\.9"):
-        hb.rollout(hb.make_batched(id, **SMALL), hb.PerAgent(type("Bad", (Sticky,), {"act": lambda self, t: 1.7})))
+        hb.rollout(hb.make_batched(id, **SMALL), hb.PerAgent(type("Bad", (Hop,), {"act": lambda self, t: 1.7})))
 
 
 @every_env

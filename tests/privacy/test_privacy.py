@@ -163,6 +163,8 @@ def test_the_law_of_an_encoded_reward_is_that_of_rounding(law, location):
         assert law.rounding(location, g) @ np.arange(g + 1) == pytest.approx(
             g * float(law.mean(np.array(location))), abs=1e-9
         )
+    alone = [[0.0, *law.rounding(location, g)] for g in (2, 9, 9)]
+    np.testing.assert_array_equal(law.roundings(np.full(3, location), np.array([2, 9, 9])), np.concatenate(alone))
 
 
 # -- through a shuffler -------------------------------------------------------------------------------------------
