@@ -126,7 +126,7 @@ class Wrapper(Channel, GuaranteeSource):
 
     def keeps(self, home: type, *names: str) -> bool:
         """Return whether the hooks and the attributes `names` are those of the class `home`."""
-        return all(getattr(type(self), name) is getattr(home, name) for name in (*HOOKS, *names))
+        return all([getattr(type(self), name) is getattr(home, name) for name in (*HOOKS, *names)])
 
     @property
     def declares(self) -> bool:

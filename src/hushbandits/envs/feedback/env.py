@@ -1,6 +1,7 @@
 """Privatized feedback: a server prescribes arms to blocks of users (Chowdhury & Zhou 2023)."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import ClassVar
 
@@ -132,8 +133,11 @@ class Feedback(Env):
         super().__init__(
             n_agents=n_agents, n_arms=n_arms, wrappers=wrappers, extra_fields=extra_fields, fields=fields, runs=runs
         )
+
+    @cached_property
+    def _pass(self) -> OnePass | None:
         shipped = type(self)._report is Feedback._report and type(self)._transport is Feedback._transport
-        self._pass = OnePass.of(self) if shipped else None
+        return OnePass.of(self) if shipped else None
 
     @property
     def report(self) -> Fields:

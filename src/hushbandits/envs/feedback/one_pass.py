@@ -72,8 +72,8 @@ class OnePass:
         mechanism, secure, *more = [*list(env.wrappers), None, None]
         ready = env.simulate_users == "aggregate" and all(getattr(w, "in_one_pass", False) for w in env.wrappers)
         trusted = getattr(mechanism, "hidden_by", "") == "server"
-        hidden = secure is None if trusted else isinstance(secure, SecureFunction) and len(more) == 1
-        fits = ready and hidden and isinstance(mechanism, Privatizer)
+        hidden = secure is None if trusted else isinstance(secure, SecureFunction)
+        fits = ready and hidden and not any(more) and isinstance(mechanism, Privatizer)
         return cls(mechanism, secure, env) if fits else None
 
     def play(self, n: Array, location: Array, cursors: Array, bits: Array) -> BlockInbox | None:
