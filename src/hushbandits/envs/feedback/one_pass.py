@@ -98,8 +98,8 @@ class OnePass:
             sums = Pooled(n, law, location, cursors.copy()).encode(g.astype(np.int64), self._mechanism.rngs).total()
             sums += 0 if self._secure else self._mechanism.noise_on(n)
         left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
-        means, coins, table = (location, cursors, sums), self._mechanism.rngs.cursors, (kinds.known, kinds.table)
-        while new := _play(n, *means, coins, *table, bits, *spent, left, total, arrived):
+        given, out = (location, cursors, sums, self._mechanism.rngs.cursors), (left, total, arrived)
+        while new := _play(n, *given, kinds.known, kinds.table, bits, *spent, *out):
             if new < 0:
                 return None
             kinds.add(new)
