@@ -137,14 +137,11 @@ class Policy:
 @lean
 def argmax(x, r):
     """Return ``argmax_k x[r, k]``; ties take the lowest index."""
-    best, k, n = 0, 0, x.shape[1]
-    top = -math.inf
-    while True:
-        while k < n and not x[r, k] > top:
-            k += 1
-        if k == n:
-            return best
-        best, top = k, x[r, k]
+    best, top = 0, -math.inf
+    for k in range(x.shape[1]):
+        if x[r, k] > top:
+            best, top = k, x[r, k]
+    return best
 
 
 @lean

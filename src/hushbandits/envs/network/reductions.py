@@ -89,6 +89,13 @@ def mix(value, sent, sender, degree, matrix, r, out):
             n = np.uint64(d) * width if sent[r, d] else row
             for f in range(width):
                 to[row + f] = own * x[row + f] + p * x[i + f] + q * x[j + f] + u * x[k + f] + v * x[n + f]
+        elif degree[at, m] == 2:  # on a cycle
+            a, b = sender[at, m, 0], sender[at, m, 1]
+            p, q = matrix[g, m, a], matrix[g, m, b]
+            i = np.uint64(a) * width if sent[r, a] else row
+            j = np.uint64(b) * width if sent[r, b] else row
+            for f in range(width):
+                to[row + f] = own * x[row + f] + p * x[i + f] + q * x[j + f]
         else:
             for f in range(width):
                 to[row + f] = own * x[row + f]
