@@ -13,7 +13,7 @@ from hushbandits.agents.policy_team import PolicyTeam, Turned
 from hushbandits.core import LONGEST, Array, Inbox, Metric, Requirements, Streams, World, choice, flag, integer, lean
 from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
-from hushbandits.core.utils.jit import within
+from hushbandits.core.utils.jit import inlined, within
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.policy import tried
@@ -36,14 +36,14 @@ class _Queues(NamedTuple):
     pi: NamedTuple  # the policy's state, a learner per run
 
 
-@lean
+@inlined
 def _append(k, x, r, queue, head, size):
     at = head[r, k] + size[r, k]
     queue[r, k, np.uint64(at - queue.shape[2] if at >= queue.shape[2] else at)] = x
     size[r, k] += 1
 
 
-@lean
+@inlined
 def _take(k, r, queue, head, size):
     at = head[r, k]
     head[r, k] = at + 1 if at + 1 < queue.shape[2] else 0

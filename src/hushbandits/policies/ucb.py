@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, divisor, lean, real
+from hushbandits.core.utils.jit import inlined
 from hushbandits.policies.policy import Counting, Policy, Tuned, add, by_index, sums
 
 
@@ -49,7 +50,7 @@ def _unplayed(learners: int, n_arms: int, sigma: float, level: float) -> _Bounds
     return _Bounds(n, s, bound, np.full((learners, len(first)), np.inf), np.tile(first, (learners, 1)), sigma, level)
 
 
-@lean
+@inlined
 def _foremost(x, r):
     """Return ``argmax(x, r)``, found by loops that end: a processor guesses their ends and need not wait for x."""
     best, top, k = 0, -math.inf, 0
@@ -68,7 +69,7 @@ def _highest(state, r):
     return state.lead[r, _foremost(state.peak, r)]
 
 
-@lean
+@inlined
 def _set_bound(state, r, arm, bound):
     state.bound[r, arm] = bound
     if state.peak.shape[1] > 0:
