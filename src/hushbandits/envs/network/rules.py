@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, lean
+from hushbandits.core.utils.jit import inlined, within
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, Turn, of_states
 
@@ -97,7 +98,7 @@ class Payment(NamedTuple):
     paid: Array = np.empty((0, 0, 0, 0))  # (rounds, R, M, K) the reward of each arm, or no rounds
 
 
-@lean
+@inlined
 def _pay(payment, uniforms, i, r, books):
     location, gap, low, high = payment.location, payment.gap, payment.low, payment.high
     arms, rewards, regret = books.arms, books.rewards, books.regret
@@ -113,7 +114,7 @@ def _pay(payment, uniforms, i, r, books):
             rewards[r, m] = min(max(location[r, at, k] + u, low), high)
 
 
-@lean
+@inlined
 def _leave(mail, books, fates, i, r, t, posted):
     # which posts leave, as in Ring.post, and the transmissions that each sets off
     depth, _, agents = mail.sent.shape
@@ -155,6 +156,8 @@ class Loops(NamedTuple):
 @lru_cache
 def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
     """Return compiled loops of `rules`; a given `poster` posts states in place of the default message."""
+    # Compiled in place: a call copies the descriptions of all arrays of a state.
+    rules = rules._replace(**{name: within(getattr(rules, name)) for name in ("act", "learn", "receive", "post")})
     return _written(rules, lean, poster)
 
 
@@ -212,7 +215,7 @@ def _written(rules: Rules, turned: Turn, poster: Callable[..., None] | None) -> 
 def _ended(rules: Rules, hear_mixed: Callable[..., None], turned: Turn) -> Callable[..., None]:
     """Return a function, compiled by `turned`, that ends a round by `rules`: agents learn, post and receive."""
     learn, post, hear_ring = rules.learn, rules.post, _from_ring(rules, hear_mixed, turned)
-    amend = _replaced if post is standard_report else _as_posted
+    amend = _replaced if rules.fields == ("arm", "reward") else _as_posted
 
     @turned
     def end(state, mail, room, books, fates, i, r, t, posted):
