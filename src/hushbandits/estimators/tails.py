@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, lean
+from hushbandits.core.utils.jit import inlined
 from hushbandits.estimators.rules import add, clipped_points, kept_points, shortest_window
 
 
@@ -88,7 +89,7 @@ def take(own, r, m, arm, reward, count):
             _append(own, r, m, k, x, y)
 
 
-@lean
+@inlined
 def _append(own, r, m, k, x, y):
     # append what lies beyond the inner ends, and sort when there is no more room
     head, known, i = own.head[r, m, k], own.memo[r, m, k], 2 * _place(own, r, m, k)
@@ -107,12 +108,12 @@ def _append(own, r, m, k, x, y):
         _sort_tails(own, r, m, k)
 
 
-@lean
+@inlined
 def _place(own, r, m, k):
     return (r * own.n.shape[1] + m) * own.n.shape[2] + np.int64(k)
 
 
-@lean
+@inlined
 def _sort_tails(own, r, m, k):
     # sort an arm's lists, and cut them to the tails
     head, known, i, keep = own.head[r, m, k], own.memo[r, m, k], 2 * _place(own, r, m, k), own.keep[r, m]
@@ -206,7 +207,7 @@ def _median(x, y, odd, more):
     return min(max(odd, low), high) if more else (low + high) / 2.0
 
 
-@lean
+@inlined
 def _estimate(own, r, m, k, n, q, cut, same, known):
     head, i, half = own.head[r, m, k], 2 * _place(own, r, m, k), n // 2
     if cut < 0 or head[_CHANGED] or not same:
