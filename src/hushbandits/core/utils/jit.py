@@ -3,7 +3,9 @@
 import functools
 from collections.abc import Callable, Iterator
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 
 class Rule:
@@ -84,7 +86,7 @@ def inlined(function: Callable[..., object]) -> "Rule":
     return Rule(function, inline=True, lean=True)
 
 
-def within(rule: Callable[..., int]) -> Callable[..., int]:
+def within(rule: Callable[..., _T]) -> Callable[..., _T]:
     """Return a `Rule` that is compiled inline into its callers; return any other function as it is."""
     return Rule(rule.py_func, inline=True, lean=rule.lean) if isinstance(rule, Rule) else rule
 

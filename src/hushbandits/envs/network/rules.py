@@ -157,8 +157,9 @@ class Loops(NamedTuple):
 def compiled(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
     """Return compiled loops of `rules`; a given `poster` posts states in place of the default message."""
     # Compiled in place: a call copies the descriptions of all arrays of a state.
-    rules = rules._replace(**{name: within(getattr(rules, name)) for name in ("act", "learn", "receive", "post")})
-    return _written(rules, lean, poster)
+    act, learn, receive, takes, post, fields = rules
+    code = Rules(within(act), within(learn), within(receive), takes, within(post), fields)
+    return _written(code, lean, poster)
 
 
 def interpreted(rules: Rules, poster: Callable[..., None] | None = None) -> Loops:
