@@ -13,7 +13,7 @@ from hushbandits.agents.policy_team import PolicyTeam, Turned
 from hushbandits.core import LONGEST, Array, Inbox, Metric, Requirements, Streams, World, choice, flag, integer, lean
 from hushbandits.core.messages import Observation
 from hushbandits.core.utils import Message
-from hushbandits.core.utils.jit import inlined, within
+from hushbandits.core.utils.jit import inlined
 from hushbandits.envs.network.graphs import graph_median, shortest_path_tree
 from hushbandits.envs.network.rules import Rules
 from hushbandits.policies.policy import tried
@@ -79,7 +79,6 @@ def _hear(own, r, mail, t):
 
 
 def _around(choose: Callable[..., int], update: Callable[..., None], turned: Turned) -> Rules:
-    choose, update = within(choose), within(update)
 
     @turned
     def act(own, t, r, arms):

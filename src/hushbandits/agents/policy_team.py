@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hushbandits.core import Requirements, Streams, World, integer, lean, words
 from hushbandits.core.random.names import POLICY
+from hushbandits.core.utils.jit import within
 from hushbandits.envs.network.episode import NetworkTeam
 from hushbandits.envs.network.rules import Rules, interpreted
 from hushbandits.policies.policy import started
@@ -19,7 +20,7 @@ Around = Callable[[Callable[..., int], Callable[..., None], Turned], Rules]
 
 @lru_cache
 def _compiled(around: Around, choose: Callable[..., int], update: Callable[..., None]) -> Rules:
-    return around(choose, update, lean)
+    return around(within(choose), within(update), lean)
 
 
 class PolicyTeam(NetworkTeam):
