@@ -130,10 +130,15 @@ def test_two_phases_replay_a_row_of_a_batch(case, monkeypatch):
 # -- the merged step ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", ["multi", "multi-wrapped", "private", "blocks"])
-def test_a_merged_step_is_a_round_of_the_core(case):
+SHIFTED = {"rewards": "clipped-gaussian", "graph": "path", "hop_delay": 1, "max_hops": None}
+TREE = {"rewards": "gaussian", "graph": "star", "routing": "tree"}
+MERGED = [("multi", {}), ("multi", SHIFTED), ("multi", TREE), ("multi-wrapped", {}), ("private", {}), ("blocks", {})]
+
+
+@pytest.mark.parametrize(("case", "change"), MERGED)
+def test_a_merged_step_is_a_round_of_the_core(case, change):
     env_id, agent, env, agent_kwargs, wrappers = ROWS[case]
-    core, _ = build(env_id, agent, 1, env, agent_kwargs, wrappers)
+    core, _ = build(env_id, agent, 1, {**env, **change}, agent_kwargs, wrappers)
     name, kwargs, given = core.spec
     view = hb.make(name, wrappers=given, **kwargs)
     task = core.task()

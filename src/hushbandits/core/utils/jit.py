@@ -91,6 +91,21 @@ def within(rule: Callable[..., _T]) -> Callable[..., _T]:
     return Rule(rule.py_func, inline=True, lean=rule.lean) if isinstance(rule, Rule) else rule
 
 
+def machine_code(rule: Callable[..., _T], *args: object) -> Callable[..., _T]:
+    """Return the machine code of `rule` for arguments of the types of `args`, and any other function as it is.
+
+    A call of a rule compares the types first, which takes longer than a short loop.  A call of machine code does not:
+    its arguments must have these types.
+    """
+    compiled = rule.compiled if isinstance(rule, Rule) else rule
+    if not hasattr(compiled, "compile"):  # Numba is switched off
+        return compiled
+    from numba import typeof
+
+    code: Callable[..., _T] = compiled.compile(tuple(map(typeof, args)))
+    return code
+
+
 def ours(rule: object) -> bool:
     """Return whether a compiled rule and all rules in its closure belong to this package."""
     package = __name__.partition(".")[0]

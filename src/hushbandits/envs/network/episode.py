@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hushbandits.core import LONGEST, Arms, Array, Inbox, Message, Observation, Payload, Streams, Team, World, Wrapper
-from hushbandits.core.random.rewards import Bernoulli, Law
+from hushbandits.core.random.rewards import Law
 from hushbandits.envs.network.env import CoopNetwork
 from hushbandits.envs.network.inbox import Mail, SlotInbox
 from hushbandits.envs.network.rules import Books, Fates, Loops, Payment, Rules, compiled, standard_report
 from hushbandits.envs.network.states import STATES, Changes
-from hushbandits.envs.rounds.env import SHIFTS, compiles, play, shifted
+from hushbandits.envs.rounds.env import compiles, play, shifted
 
 
 class NetworkTeam(Team):
@@ -173,10 +173,7 @@ def _by_blocks(env: CoopNetwork, team: NetworkTeam, desk: _Desk, most: int) -> N
     uniforms = env._uniforms.rows(min(most, max(1, _BLOCK // most_numbers)))
     rounds = len(uniforms)
     if desk.payment is None or env.arms.moving:
-        stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
-        low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
-        location, gap = np.array(stand.location), np.array(stand.gap)
-        desk.payment = Payment(location, gap, type(env.law) is Bernoulli, low, high)
+        desk.payment = Payment.of(env, t, rounds)
     fates, payment = _fates(env, desk.poster, rounds), desk.payment
     if plain:
         uniforms = shifted(env.law, uniforms)
@@ -224,8 +221,7 @@ def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:
     """Return how the wrappers change posts in the next `rounds` rounds, found by sending marked posts through them."""
     shape = env.active_agents.shape
     if not env.wrappers or poster is not None:
-        posting = None if poster is None else poster.posting(rounds)
-        return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
+        return Fates.of_all(shape, None if poster is None else poster.posting(rounds))
     kept, reward = np.empty((rounds, *shape), bool), np.empty((rounds, *shape))
     shape = kept.shape if all(wrapper.ships("send") for wrapper in env.wrappers) else shape
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}

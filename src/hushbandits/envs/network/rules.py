@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, lean
+from hushbandits.core import Array, Bernoulli, World, lean
 from hushbandits.core.utils.jit import inlined, within
 from hushbandits.envs.network.reductions import mix, tally
 from hushbandits.envs.network.states import Posting, Turn, of_states
+from hushbandits.envs.rounds.env import SHIFTS
 
 
 @lean
@@ -82,6 +83,11 @@ class Fates(NamedTuple):
     reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged
     posting: Posting | None = None  # turns the reports into states
 
+    @classmethod
+    def of_all(cls, shape: tuple[int, ...], posting: Posting | None = None) -> "Fates":
+        """Return the fates if every post of the agents, ``(R, M)``, is sent unchanged."""
+        return cls(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
+
 
 class Payment(NamedTuple):
     """Rule for a pull's reward, given a random number u.
@@ -96,6 +102,13 @@ class Payment(NamedTuple):
     low: float
     high: float
     paid: Array = np.empty((0, 0, 0, 0))  # (rounds, R, M, K) the reward of each arm, or no rounds
+
+    @classmethod
+    def of(cls, env: World, t: int, rounds: int) -> "Payment":
+        """Return the rule of the next `rounds` rounds from round t on, or of all rounds if the arms do not move."""
+        stand = env.arms.look(np.broadcast_to(np.arange(t, t + rounds), (env.runs, rounds)))
+        low, high = SHIFTS.get(type(env.law), (0.0, 1.0))
+        return cls(np.array(stand.location), np.array(stand.gap), type(env.law) is Bernoulli, low, high)
 
 
 @inlined

@@ -2,13 +2,14 @@
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import networkx as nx
 import numpy as np
 
-from hushbandits.core import Array, World
+from hushbandits.core import Array, Observation, Stacked, World
 from hushbandits.envs.network.graphs import adjacency
+from hushbandits.envs.network.learners import Learners
 from hushbandits.envs.render import Picture, caption, colours
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -47,6 +48,26 @@ class NetworkTask(Picture, ArmTask):
     >>> task.action_space, task.observation_space.shape
     (Discrete(10), (43,))
     """
+
+    #: Plays rounds in compiled code; ``None`` before the first round of an episode, False where rounds need phases.
+    _learners: Learners | Literal[False] | None
+
+    def begin(self, obs: Observation, rows: Array | None = None) -> None:
+        super().begin(obs, rows)
+        self._learners = None
+
+    def step(self, action: Stacked) -> Array:
+        if self._learners is None:
+            self._learners = (type(self) is NetworkTask and Learners.of(self)) or False
+        core: World = self.core
+        if self._learners is False or core._phase != "pull":
+            return super().step(action)
+        reward = self._learners.play(core._check_action(self.arms(self.decode(action))))
+        self.obs = Observation(core.t, core.running, core.active_agents)
+        return self._charged(reward) if self._costs else reward
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_learners": None}
 
     def _on(self) -> Array:
         """Return how many agents pulled each arm in the last round, ``(K,)``."""

@@ -114,8 +114,9 @@ class FixedHorizon(Env):
     def _passed(self, rounds: int) -> None:
         """Count rounds that compiled code has played."""
         self._t = self._t + rounds
-        self._live = self._t < self.horizon
-        self._phase = "pull" if self._live.any() else "over"
+        if not self._abreast or self._t[0] >= self.horizon:
+            self._live = self._t < self.horizon
+        self._phase = "pull" if np.count_nonzero(self._live) else "over"
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]

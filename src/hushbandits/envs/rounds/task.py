@@ -253,29 +253,39 @@ def _pull_one(arm, reward, t, horizon, pulls, sums, obs, mean, width, time):  # 
     The round that is being played counts as over.
     """
     for r in range(arm.shape[0]):
-        clock = min((t[r] + 1) / horizon, 1.0)
-        for m in range(arm.shape[1]):
-            k = arm[r, m]
-            pulls[r, m, k] += 1.0
-            sums[r, m, k] += reward[r, m]
-            n = max(pulls[r, m, k], 0.0)
-            obs[r, m, mean + k] = min(max(sums[r, m, k] / max(n, 1.0), -WIDE), WIDE)
-            obs[r, m, width + k] = 1.0 / math.sqrt(1.0 + n)
-            obs[r, m, time] = clock
+        add_pulls(arm[r], reward[r], pulls[r], sums[r], obs[r], mean, width)
+        obs[r, :, time] = min((t[r] + 1) / horizon, 1.0)
+
+
+@lean
+def add_pulls(arm, reward, pulls, sums, obs, mean, width):  # type: ignore[no-untyped-def]
+    """Add the pulls of one run's agents to the statistics, and write means and widths to the observations."""
+    for m in range(arm.size):
+        k = arm[m]
+        pulls[m, k] += 1.0
+        sums[m, k] += reward[m]
+        n = max(pulls[m, k], 0.0)
+        obs[m, mean + k] = min(max(sums[m, k] / max(n, 1.0), -WIDE), WIDE)
+        obs[m, width + k] = 1.0 / math.sqrt(1.0 + n)
 
 
 @lean
 def _hear(pulls, sums, n, total, obs, mean, width):  # type: ignore[no-untyped-def]
-    """Add this round's tallies to the totals, and write means and widths to the observations."""
-    arms = n.shape[2]
     for r in range(n.shape[0]):
-        for m in range(n.shape[1]):
-            for k in range(arms):
-                n[r, m, k] += pulls[r, m, k]
-                total[r, m, k] += sums[r, m, k]
-            known, worth, seen = n[r, m], total[r, m], obs[r, m]
-            for k in range(arms):
-                count = max(known[k], 0.0)
-                seen[mean + k] = min(max(worth[k] / max(count, 1.0), -WIDE), WIDE)
-            for k in range(arms):
-                seen[width + k] = 1.0 / math.sqrt(1.0 + max(known[k], 0.0))
+        add_tallies(pulls[r], sums[r], n[r], total[r], obs[r], mean, width)
+
+
+@lean
+def add_tallies(pulls, sums, n, total, obs, mean, width):  # type: ignore[no-untyped-def]
+    """Add one run's tallies of a round to the totals, and write means and widths to the observations."""
+    arms = n.shape[1]
+    for m in range(n.shape[0]):
+        for k in range(arms):
+            n[m, k] += pulls[m, k]
+            total[m, k] += sums[m, k]
+        known, worth, seen = n[m], total[m], obs[m]
+        for k in range(arms):
+            count = max(known[k], 0.0)
+            seen[mean + k] = min(max(worth[k] / max(count, 1.0), -WIDE), WIDE)
+        for k in range(arms):
+            seen[width + k] = 1.0 / math.sqrt(1.0 + max(known[k], 0.0))

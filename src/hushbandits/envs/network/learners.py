@@ -1,0 +1,86 @@
+"""Learners whose actions come from outside: a round of theirs is played in one compiled call."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushbandits.core import Arms, Array, lean
+from hushbandits.core.utils.jit import machine_code
+from hushbandits.envs.network.inbox import Mail
+from hushbandits.envs.network.rules import Books, Fates, Payment, Rules, compiled
+from hushbandits.envs.rounds.env import compiles, shifted
+from hushbandits.envs.rounds.task import ArmTask, add_pulls, add_tallies
+
+
+class _Statistics(NamedTuple):
+    """The statistics and observations of a task, and where an observation has each part."""
+
+    pulls: Array
+    sums: Array
+    heard_pulls: Array
+    heard_sums: Array
+    observations: Array
+    horizon: int
+    own_mean: int
+    own_width: int
+    heard_mean: int
+    heard_width: int
+    time: int
+
+
+@lean
+def _act(own, t, r, arms):
+    """Leave the arms that the actions chose."""
+
+
+@lean
+def _learn(own, r, arms, rewards):
+    add_pulls(arms[r], rewards[r], own.pulls[r], own.sums[r], own.observations[r], own.own_mean, own.own_width)
+
+
+@lean
+def _hear(own, r, heard, t):
+    pulls, sums, seen = own.heard_pulls[r], own.heard_sums[r], own.observations[r]
+    add_tallies(heard[:, :, 0], heard[:, :, 1], pulls, sums, seen, own.heard_mean, own.heard_width)
+    seen[:, own.time] = min(t / own.horizon, 1.0)
+
+
+_RULES = Rules(_act, _learn, _hear, "tally")
+
+
+class Learners:
+    """All agents of a task in the env `core`, whose rounds are compiled."""
+
+    def __init__(self, task: ArmTask, core: Any):
+        self._core = core
+        shape = core.runs, core.n_agents
+        self._arms, self._rewards, self._fates = np.zeros(shape, np.int64), np.empty(shape), Fates.of_all(shape)
+        seen = task.pulls, task.sums, task._heard_n, task._heard_s, task.observations
+        places = [task.layout[part].start for part in _Statistics._fields[6:]]
+        self._all = (
+            _Statistics(*seen, core.horizon, *places),
+            Mail.of(core._ring, core.slots, _RULES.fields),
+            np.empty((1, core.n_agents, core.n_arms, 2)),
+            Books(self._arms, self._rewards, core._regret, core._messages, core._edges, 0),
+            Payment.of(core, 0, 1),
+        )
+        self._round = machine_code(compiled(_RULES).rounds, *self._all, self._rewards[None], self._fates, 0, 0)
+
+    @classmethod
+    def of(cls, task: ArmTask) -> "Learners | None":
+        """Return the learners of `task`, or ``None`` if their rounds need phases."""
+        core = task.core
+        if not task._events or task._slotted or "reward" not in core.own_reward_fields or core.wrappers:
+            return None
+        paid = compiles(core.law) and type(core.arms) is Arms and not core.arms.moving
+        return cls(task, core) if paid and core.has_compiled_rounds(_RULES.fields) else None
+
+    def play(self, arms: Array) -> Array:
+        """Play a round of `arms`, ``(R, M)``, and return the rewards."""
+        core = self._core
+        core._phase = "broken"  # until the round is over
+        self._arms[:] = arms
+        uniforms = shifted(core.law, core._uniforms.next())[None]
+        self._round(*self._all, uniforms, self._fates, int(core._t[0]), core._ring.t)
+        core._played(1, arms, self._rewards)
+        return self._rewards.copy()
