@@ -204,5 +204,20 @@ def test_binomials_and_multinomials_have_the_bits_of_numpys(n, p):
     cursors, pmf = Streams(spawn_seeds(n, 1)).cursors(), ClippedGaussian().rounding(p, 50)
     rng, total, (zero, g) = generator_at(cursors[0]), np.zeros(1, np.int64), np.array([[0], [50]])
     assert [numpy_binomial(cursors, 0, n, p) for _ in range(200)] == rng.binomial(n, p, 200).tolist()
-    add_multinomials(cursors, zero, np.array([n]), zero, g, pmf, total)
+    add_multinomials(cursors, zero, np.array([n]), zero, zero, g, zero + 1, np.append(0.0, pmf), total)
     assert total[0] == rng.multinomial(n, pmf) @ np.arange(51)
+
+
+def test_geometric_differences_are_those_of_the_generators_in_any_order():
+    ahead, plain = (Draws(Streams(spawn_seeds(1, 4))) for _ in range(2))
+    chance = np.random.default_rng(0)
+    for step in range(300):
+        p = chance.choice([0.0, 1e-17, 0.02, 0.3, 0.6], (4, 2), p=[0.3, 0.01, 0.4, 0.27, 0.02])
+        got = ahead.geometric_differences(p)
+        assert got.tolist() == [[rng.geometric(x) - rng.geometric(x) if x else 0 for x in row]
+                                for rng, row in zip(plain, p, strict=True)]  # fmt: skip
+        if step % 9 == 0:
+            assert ahead[step % 4].random() == plain[step % 4].random()
+        if step % 50 == 49:
+            for draws in (ahead, plain):
+                draws[np.array([1, 3])] = Draws(Streams(spawn_seeds(step, 2)))

@@ -224,7 +224,9 @@ class SuccessiveElimination(Calibrated):
         widths = np.array([self.interval(*phase) if phase[2] > 1 else math.inf for phase in ended])
         _end_phases(*at, widths, self._mean, self._active, self._least, self._most, self._arm, self._phase, m)
         self._heard[at] = self._horizon
-        self._n[at] = [self._block(*phase) for phase in zip(m.tolist(), self._phase[at].tolist(), strict=True)]
+        phases = list(zip(m.tolist(), self._phase[at].tolist(), strict=True))
+        sizes = {phase: self._block(*phase) for phase in set(phases)}
+        self._n[at] = [sizes[phase] for phase in phases]
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``covered`` (R,): whether all confidence intervals used to eliminate arms contain the true means.

@@ -89,10 +89,6 @@ class NoiseLaw:
         x, p = _table(self)
         return x[np.minimum(np.searchsorted(np.cumsum(p), rng.random(size), "right"), len(x) - 1)]
 
-    def single(self, rng: np.random.Generator) -> float:
-        """Return the next sample of `draw`."""
-        return self.draw(rng, 1)[0]
-
     def total(self, rng: np.random.Generator, n: int) -> float:
         """Return a sample of the total noise of `n` users, from `half` if it is known, else as a sum of n samples."""
         if self.half is not None:

@@ -180,10 +180,6 @@ class DiscreteLaplace(PolyaDifference):
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         return rng.geometric(self._p, size) - rng.geometric(self._p, size)
 
-    def single(self, rng: np.random.Generator) -> int:
-        p = self._p
-        return rng.geometric(p) - rng.geometric(p)
-
     def exactly(self) -> int:
         return discrete_laplace(*self.b.as_integer_ratio())
 

@@ -1,5 +1,6 @@
 """Central DP, in which a trusted server adds noise to the sums of blocks."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 from hushbandits.core import Array, Fields, Guarantee, Inbox, Payload, World, flag
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import plans, samplers
-from hushbandits.privacy.noise import NoiseLaw
+from hushbandits.privacy.ledger import Kinds
+from hushbandits.privacy.noise import Half, NoiseLaw
 from hushbandits.privacy.plans import Plan, Release
 from hushbandits.wrappers.mechanism import Standalone
 
@@ -40,11 +42,17 @@ class CentralLaplace(Standalone):
             return samplers.Laplace(1 / self.epsilon)
         return samplers.DiscreteLaplace(self.planned(n).g / self.epsilon)
 
+    def _step(self, n: int) -> tuple[float]:
+        """Return p if the noise of a block of `n` users is the difference of two geometric samples, else NaN."""
+        half = self.added(n).half if n else Half(1.0, 0.0)
+        return (half.p if half is not None and half.p is not None and half.share == 1.0 else math.nan,)
+
     def plan(self, n: int) -> Plan:
         return plans.central_pure(n, self.epsilon, self._p)
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
         self._laws: dict[int, NoiseLaw] = {}  # by block size
+        self._steps = Kinds(self._step, float)
         return super().message_fields(fields, env) if self.discrete else self._raw(fields, env)
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -73,11 +81,14 @@ class CentralLaplace(Standalone):
 
     def noise_on(self, sizes: Array) -> Array:
         """Return a sample of the server's noise on the sum of each block, ``(R, M)``; 0 for blocks without users."""
+        if self.noise != "exact" and not np.isnan(p := self._steps.by_size(sizes)[0]).any():
+            return self.rngs.geometric_differences(p)
         noise = np.zeros(sizes.shape, np.int64 if self.discrete else float)
         for r, m, n in blocks(sizes):
             if n not in self._laws:
                 self._laws[n] = self.added(n)
-            noise[r, m] = self._laws[n].exactly() if self.noise == "exact" else self._laws[n].single(self.rngs[r])
+            law = self._laws[n]
+            noise[r, m] = law.exactly() if self.noise == "exact" else law.draw(self.rngs[r], 1)[0]
         return noise
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:

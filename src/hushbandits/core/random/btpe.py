@@ -121,19 +121,22 @@ def add_binomials(cursors, at, n, p, g, total):  # type: ignore[no-untyped-def]
 
 
 @lean
-def add_multinomials(cursors, at, n, first, g, pmf, total):  # type: ignore[no-untyped-def]
+def add_multinomials(cursors, at, n, kind, of, g, first, pmf, total):  # type: ignore[no-untyped-def]
     """Add ``Σ j X_j`` to ``total[at[b]]``, given what ``Generator.multinomial`` would return as X from cursor at[b].
 
-    Block b has n[b] trials with the probabilities ``pmf[first[b]:first[b] + g[b] + 1]``.
+    Block b, whose kind is one of the consecutive kinds `of`, has n[b] trials.  A kind has g + 1 probabilities, from
+    ``pmf[first]`` on, where ``first[of[0]]`` counts as 1.
     """
     for b in range(at.size):
-        r, left, rest = at[b], n[b], 1.0
-        for j in range(g[b]):
-            p = pmf[first[b] + j]
+        if not of[0] <= kind[b] <= of[-1]:
+            continue
+        r, left, rest, most, start = at[b], n[b], 1.0, g[kind[b]], first[kind[b]] - first[of[0]] + 1
+        for j in range(most):
+            p = pmf[start + j]
             count = numpy_binomial(cursors, r, left, p / rest)
             total[r] += count * j
             left -= count
             if left <= 0:
                 break
             rest -= p
-        total[r] += left * g[b]
+        total[r] += left * most

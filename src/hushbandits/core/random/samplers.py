@@ -203,3 +203,17 @@ def differences(cursors, a, p, out):
     for r in range(a.shape[0]):
         for c in range(a.shape[1]):
             out[r, c] = difference(cursors, r, a[r, c], p[r, c], math.log1p(-p[r, c]))
+
+
+@lean
+def geometric_differences(exponentials, used, p, out):
+    """Write differences of two samples ``Generator.geometric(p)``, p < 1/3, to `out`, ``(R, C)``, where p is not 0.
+
+    They are made of the exponentials of row r from number ``used[r]`` on, as in NumPy.
+    """
+    for r in range(p.shape[0]):
+        for c in range(p.shape[1]):
+            if p[r, c] > 0.0:
+                scale, at = math.log1p(-p[r, c]), used[r]
+                first, second = -exponentials[r, at] / scale, -exponentials[r, at + 1] / scale
+                out[r, c], used[r] = math.ceil(first) - math.ceil(second), at + 2

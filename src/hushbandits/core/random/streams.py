@@ -6,7 +6,7 @@ A run alone therefore equals its row of a batch to the bit, and no draw moves an
 import functools
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from hushbandits.core.utils import Array, Seeds, integer
 #: Longest horizon: a double counts every round.
 LONGEST = 1 << 53
 _BLOCK = 1 << 12  # uniforms that are read ahead, at most
+_AHEAD = 128  # exponentials that a generator draws ahead
+_TINY = 1e-15  # below it, a geometric sample may exceed all integers
 
 #: Names of streams that this process has opened, by their words.
 _NAMES: dict[int, str] = {}
@@ -221,6 +223,9 @@ class Draws(Sequence[np.random.Generator]):
     def __init__(self, rng: "Streams", part: str = ""):
         self.cursors = rng.cursors(part=part)
         self._made: dict[int, np.random.Generator] = {}
+        #: Exponentials that each generator has drawn ahead, how many of them are used, and its state before.
+        self._ahead, self._used = np.empty((len(self), 0)), np.zeros(len(self), np.int64)
+        self._before: dict[int, Mapping[str, object]] = {}
 
     def __len__(self) -> int:
         return len(self.cursors)
@@ -228,12 +233,42 @@ class Draws(Sequence[np.random.Generator]):
     def __getitem__(self, run: int) -> np.random.Generator:  # type: ignore[override]
         if run not in self._made:
             self._made[run] = generator_at(self.cursors[run], step=1)
-        return self._made[run]
+        rng = self._made[run]
+        if run in self._before:  # goes back to the first unused number
+            rng.bit_generator.state = self._before.pop(run)
+            rng.standard_exponential(self._used[run])
+            self._used[run] = self._ahead.shape[1]
+        return rng
 
     def __setitem__(self, rows: Array, fresh: "Draws") -> None:
         self.cursors[rows] = fresh.cursors
         for row in rows if self._made else ():
             self._made.pop(int(row), None)
+            self._before.pop(int(row), None)
+            self._used[row] = self._ahead.shape[1]
+
+    def geometric_differences(self, p: Array) -> Array:
+        """Return differences of two samples ``geometric(p)`` of each run's generator, ``(R, C)``; 0 where p is 0."""
+        out, most = np.zeros(p.shape, np.int64), 2 * p.shape[1]
+        slow = np.asarray(((p >= 1 / 3) | (p > 0) & (p < _TINY)).any(1))  # not made of exponentials, or not of integers
+        if slow.any():
+            at = np.where(slow[:, None], p, 0.0).nonzero()
+            for run, c, share in zip(*(each.tolist() for each in (*at, p[at])), strict=True):
+                geometric = self[run].geometric
+                out[run, c] = geometric(share) - geometric(share)
+            p = np.where(slow[:, None], 0.0, p)
+        if self._ahead.shape[1] < most:
+            for run in [*self._before]:
+                self[run]  # goes back
+            self._ahead = np.empty((len(self), max(_AHEAD, most)))
+            self._used[:] = self._ahead.shape[1]
+        for run in np.flatnonzero(p.any(1) & (self._used + most > self._ahead.shape[1])).tolist():
+            rng = self[run]
+            self._before[run] = rng.bit_generator.state
+            rng.standard_exponential(out=self._ahead[run])
+            self._used[run] = 0
+        samplers.geometric_differences(self._ahead, self._used, p, out)
+        return out
 
     def binomials(self, n: Array, p: Array) -> Array:
         """Return samples of Bin(n, p), ``(R, C)``."""
