@@ -117,8 +117,8 @@ class _Robust(NamedTuple):
     mean: Array  # (R, M, K) μ̂_R
     own_arm: Array  # (R, M) of the round, until the arrivals are added
     own_reward: Array
-    arms: Array  # (1 + slots,) buffer for one agent's values of a round
-    rewards: Array
+    values: Array  # (K, 1 + slots) buffer for one agent's values of a round, by arm
+    counts: Array  # (K,)
     sigma: float
     epsilon: float
 
@@ -155,18 +155,20 @@ def _byzantine(of: SampleRules) -> Rules:
     def hear(own, r, mail, posted):
         arm, reward = mail.values
         depth, _, agents = mail.sent.shape
-        g, arms, rewards, far = r % mail.sender.shape[0], own.arms, own.rewards, min(depth, posted)
+        g, values, counts, far = r % mail.sender.shape[0], own.values, own.counts, min(depth, posted)
         for m in range(agents):
             sender, shell, i = mail.sender[g, m], mail.shell[g, m], posted % depth
-            arms[0], rewards[0], count = own.own_arm[r, m], own.own_reward[r, m], np.uint64(1)
+            counts[:] = 0
+            values[own.own_arm[r, m], 0], counts[own.own_arm[r, m]] = own.own_reward[r, m], 1
             for d in range(min(far, shell.size - 1)):  # reports of round `posted` − d
                 pulled, paid, sent = arm[i, r], reward[i, r], mail.sent[i, r]
                 for s in range(shell[d], shell[d + 1]):
                     w = np.uint64(sender[s])  # unsigned: Numba then checks no sign
-                    arms[count], rewards[count] = pulled[w], paid[w]
-                    count += np.uint64(sent[w])
+                    k = np.uint64(pulled[w])
+                    values[k, np.uint64(counts[k])] = paid[w]
+                    counts[k] += sent[w]
                 i = i - 1 if i > 0 else depth - 1
-            take(own.samples, r, m, arms, rewards, np.int64(count))
+            take(own.samples, r, m, values, counts)
 
     return Rules(act, learn, hear)
 
@@ -226,7 +228,7 @@ class ByzantineUCB(NetworkTeam):
         self._ahead = max(2, _ROOM // (math.prod(shape) * each))
         self._room = self._ahead * each
         own = np.zeros(shape[:2], np.int64), np.zeros(shape[:2])
-        room = np.empty(each, np.int64), np.empty(each)
+        room = np.empty((shape[2], each)), np.empty(shape[2], np.int64)
         return _Robust(self._samples.state, np.zeros(shape), np.zeros(shape), *own, *room, self.sigma, self.epsilon)
 
     def ahead(self) -> int:

@@ -31,7 +31,7 @@ from hushbandits.estimators.tails import Ends, take, trim
 class Rules(NamedTuple):
     """Compiled functions for one kind of samples, which take `Samples.state` as the first argument."""
 
-    take: Callable[..., None]  # (r, m, arm, reward, count): an agent's next values, the first `count`
+    take: Callable[..., None]  # (r, m, values, counts): an agent's next values, the first ``counts[k]`` of row k
     estimate: Callable[..., None]  # (r, ln(1/δ), means, counts): write run r's, (R, M, K)
 
 
@@ -69,15 +69,16 @@ def _adding(take: Callable[..., None]) -> Callable[..., None]:
     @jit
     def add_all(own, arm, reward, arrived):
         runs, agents, slots = arm.shape
-        arms, rewards = np.empty(slots, np.int64), np.empty(slots)
+        values, counts = np.empty((own.n.shape[2], slots)), np.empty(own.n.shape[2], np.int64)
         for r in range(runs):
             for m in range(agents):
-                count = 0
+                counts[:] = 0
                 for s in range(slots):
                     if arrived[r, m, s]:
-                        arms[count], rewards[count] = arm[r, m, s], reward[r, m, s]
-                        count += 1
-                take(own, r, m, arms, rewards, count)
+                        k = arm[r, m, s]
+                        values[k, counts[k]] = reward[r, m, s]
+                        counts[k] += 1
+                take(own, r, m, values, counts)
 
     return add_all
 
@@ -88,12 +89,12 @@ class _Summed(NamedTuple):
 
 
 @lean
-def _add(own, r, m, arm, reward, count):
-    for s in range(count):
-        k = np.uint64(arm[s])  # unsigned: Numba then checks no sign
-        own.n[r, m, k] += 1
+def _add(own, r, m, values, counts):
+    for k in range(counts.size):
+        own.n[r, m, k] += counts[k]
         at = own.sum[r, m, k]
-        at[0], at[1] = add(at[0], at[1], reward[s])
+        for s in range(counts[k]):
+            at[0], at[1] = add(at[0], at[1], values[k, s])
 
 
 @jit
@@ -125,12 +126,12 @@ class _Logged(NamedTuple):
 
 
 @lean
-def _append(own, r, m, arm, reward, count):
+def _append(own, r, m, values, counts):
     first = (r * own.n.shape[1] + m) * own.n.shape[2]
-    for s in range(count):
-        k = arm[s]
-        own.data[own.start[first + k] + own.n[r, m, k]] = reward[s]
-        own.n[r, m, k] += 1
+    for k in range(counts.size):
+        for s in range(counts[k]):
+            own.data[own.start[first + k] + own.n[r, m, k] + s] = values[k, s]
+        own.n[r, m, k] += counts[k]
 
 
 @jit
@@ -188,7 +189,7 @@ class Tails(Samples):
 
     def reserve(self, most: int) -> None:
         lists = self._lists
-        lists.reserve(lists.size, (most + 1) // 2)
+        lists.reserve(lists.size, (most + 1) // 2, int(2 * self.keep.max()) + _UNSORTED)
         self.state = self.state._replace(start=lists.start, data=lists.data)
 
 
@@ -228,19 +229,19 @@ class _Lists:
         self.data = np.zeros(0)
         self._used = 0
 
-    def reserve(self, size: Array, more: int) -> None:
-        """Reserve memory for `more` values in each list i, which holds ``size[i]``.
+    def reserve(self, size: Array, more: int, usual: int = 0) -> None:
+        """Reserve memory for `more` values in each list i, which holds ``size[i]``, or soon the `usual` number.
 
         A list that has too little memory gets at least twice as much.
         """
-        need = size + more
+        need = np.maximum(size, usual) + more
         short = need > self._room
         if not short.any():
             return
         room = np.where(short, np.maximum(2 * self._room, np.maximum(need, 8)), self._room)
         if self._used + int(room[short].sum()) > self.data.size:  # pack anew: leave no holes behind
             start, self._used = np.cumsum(room) - room, int(room.sum())
-            data = np.zeros(math.ceil(1.5 * self._used))
+            data = np.empty(math.ceil(1.5 * self._used))
         else:
             fresh = np.where(short, room, 0)
             start = np.where(short, self._used + np.cumsum(fresh) - fresh, self.start)

@@ -74,19 +74,22 @@ _CUT, _MEAN, _BOTTOM, _TOP, _BELOW, _ABOVE, _OUT, _MORE, _FIRST = range(1, 10)  
 
 
 @lean
-def take(own, r, m, arm, reward, count):
-    """Add agent m's first `count` values to the halves X and Y in turn, and update the sum of X and the tails."""
-    n, head = own.n[r, m], own.head[r, m]
-    for s in range(count):
-        k, y = np.uint64(arm[s]), reward[s]  # unsigned: Numba then checks no sign
-        n[k] += 1
-        if n[k] & 1:
-            head[k, _ODD] = y
-            continue
-        x, low, high = head[k, _ODD], head[k, _LOW], head[k, _HIGH]
-        head[k, _SUM], head[k, _REST] = add(head[k, _SUM], head[k, _REST], x)
-        if not (low <= y <= high and low <= x <= high):  # most pairs are between the tails
-            _append(own, r, m, k, x, y)
+def take(own, r, m, values, counts):
+    """Add the values of each of agent m's arms to the halves X and Y in turn, and update the sum of X and the tails."""
+    for k in range(counts.size):
+        n, count, head = own.n[r, m, k], counts[k], own.head[r, m, k]
+        x, total, rest, s = head[_ODD], head[_SUM], head[_REST], 0
+        own.n[r, m, k] = n + count
+        while s + 1 < count + n % 2:
+            if n % 2 == 0:
+                x, s = values[k, s], s + 1
+            y, s, n = values[k, s], s + 1, 0
+            total, rest = add(total, rest, x)
+            if not (head[_LOW] <= y <= head[_HIGH] and head[_LOW] <= x <= head[_HIGH]):  # few pairs
+                _append(own, r, m, k, x, y)
+        head[_SUM], head[_REST] = total, rest
+        if s < count:
+            head[_ODD] = values[k, s]
 
 
 @inlined
@@ -110,7 +113,7 @@ def _append(own, r, m, k, x, y):
 
 @inlined
 def _place(own, r, m, k):
-    return (r * own.n.shape[1] + m) * own.n.shape[2] + np.int64(k)
+    return (r * own.n.shape[1] + m) * own.n.shape[2] + k
 
 
 @inlined
