@@ -1,5 +1,6 @@
 """Learners whose actions come from outside: a round of theirs is played in one compiled call."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,9 +50,12 @@ _RULES = Rules(_act, _learn, _hear, "tally")
 
 
 class Learners:
-    """All agents of a task in the env `core`, whose rounds are compiled."""
+    """All agents of a task in the env `core`, whose rounds are compiled.
 
-    def __init__(self, task: ArmTask, core: Any):
+    `code` is the `play_round` of the task's last episode, which had arrays of the same types.
+    """
+
+    def __init__(self, task: ArmTask, core: Any, code: Callable[..., None] | None):
         self._core = core
         shape = core.runs, core.n_agents
         self._arms, self._rewards, self._fates = np.zeros(shape, np.int64), np.empty(shape), Fates.of_all(shape)
@@ -64,16 +68,17 @@ class Learners:
             Books(self._arms, self._rewards, core._regret, core._messages, core._edges, 0),
             Payment.of(core, 0, 1),
         )
-        self._round = machine_code(compiled(_RULES).rounds, *self._all, self._rewards[None], self._fates, 0, 0)
+        each = *self._all, self._rewards[None], self._fates, 0, 0
+        self.play_round = code or machine_code(compiled(_RULES).rounds, *each)
 
     @classmethod
-    def of(cls, task: ArmTask) -> "Learners | None":
+    def of(cls, task: ArmTask, code: Callable[..., None] | None) -> "Learners | None":
         """Return the learners of `task`, or ``None`` if their rounds need phases."""
         core = task.core
         if not task._events or task._slotted or "reward" not in core.own_reward_fields or core.wrappers:
             return None
         paid = compiles(core.law) and type(core.arms) is Arms and not core.arms.moving
-        return cls(task, core) if paid and core.has_compiled_rounds(_RULES.fields) else None
+        return cls(task, core, code) if paid and core.has_compiled_rounds(_RULES.fields) else None
 
     def play(self, arms: Array) -> Array:
         """Play a round of `arms`, ``(R, M)``, and return the rewards."""
@@ -81,6 +86,6 @@ class Learners:
         core._phase = "broken"  # until the round is over
         self._arms[:] = arms
         uniforms = shifted(core.law, core._uniforms.next())[None]
-        self._round(*self._all, uniforms, self._fates, int(core._t[0]), core._ring.t)
+        self.play_round(*self._all, uniforms, self._fates, int(core._t[0]), core._ring.t)
         core._played(1, arms, self._rewards)
         return self._rewards.copy()

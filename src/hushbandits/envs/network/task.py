@@ -1,6 +1,7 @@
 """Cooperation over a graph as a reinforcement-learning task, and its picture: agents' arms, reports on edges."""
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -50,15 +51,18 @@ class NetworkTask(Picture, ArmTask):
     """
 
     #: Plays rounds in compiled code; ``None`` before the first round of an episode, False where rounds need phases.
-    _learners: Learners | Literal[False] | None
+    _learners: Learners | Literal[False] | None = None
+    _code: Callable[..., None] | None = None
 
     def begin(self, obs: Observation, rows: Array | None = None) -> None:
         super().begin(obs, rows)
+        if self._learners:
+            self._code = self._learners.play_round
         self._learners = None
 
     def step(self, action: Stacked) -> Array:
         if self._learners is None:
-            self._learners = (type(self) is NetworkTask and Learners.of(self)) or False
+            self._learners = (type(self) is NetworkTask and Learners.of(self, self._code)) or False
         core: World = self.core
         if self._learners is False or core._phase != "pull":
             return super().step(action)
@@ -67,7 +71,7 @@ class NetworkTask(Picture, ArmTask):
         return self._charged(reward) if self._costs else reward
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_learners": None}
+        return {**self.__dict__, "_learners": None, "_code": None}
 
     def _on(self) -> Array:
         """Return how many agents pulled each arm in the last round, ``(K,)``."""
