@@ -4,8 +4,6 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from hushbandits.core.env import Env
 from hushbandits.core.messages import Observation
 from hushbandits.core.random.names import agent
@@ -70,7 +68,7 @@ def play(
     """
     if stops is not None and team.episode(env, math.inf, stops, look):
         return
-    while np.count_nonzero(obs.running):
+    while env._phase != "over":
         obs = env.pull(team.act(obs))
         obs = env.communicate(team.compose(obs.reward))  # type: ignore[arg-type]  # None if rewards are withheld
         assert obs.inbox is not None

@@ -317,7 +317,7 @@ class Arms:
             return self._stand(self._where(t, run))
         if run is not None:
             return Standing(*(values[run] for values in self._still))
-        if np.ndim(t) < 2:
+        if getattr(t, "ndim", 0) < 2:  # in every phase: `np.ndim` takes longer
             return self._still
         return Standing(*(v.reshape(len(v), *[1] * (np.ndim(t) - 1), self.n_arms) for v in self._still))
 
