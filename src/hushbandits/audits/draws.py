@@ -147,15 +147,13 @@ class Draws:
         u = self.u[part]
         if self.coins:
             return uniforms.distance(u)
-        found = [uniforms.distance(u), uniforms.scale(u), uniforms.tails(u), self._atoms(u, part)]
+        if self.alike:  # continuous noise repeats no value; on a grid, multiples have known shares
+            atoms = uniforms.repeats(u, self.alike)
+        else:
+            atoms = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
+            atoms -= math.log(len(self._multiples))
+        found = [uniforms.distance(u), uniforms.scale(u), uniforms.tails(u), atoms]
         return max(*found, uniforms.share(self.silent[part], self.at_zero[part])) - math.log(5)
-
-    def _atoms(self, u: Array, part: Array) -> float:
-        """Return the evidence of repeated values in continuous noise, or of wrong shares of multiples in grid noise."""
-        if self.alike:
-            return uniforms.repeats(u, self.alike)
-        found = max(uniforms.share(hits[part], rate[part]) for hits, rate in self._multiples)
-        return found - math.log(len(self._multiples))
 
     # -- refuted ε --------------------------------------------------------------------------------------------------
 

@@ -240,10 +240,6 @@ _MOST, _RUNS, _AGENTS, _ROUNDS = 4000, 100, 10, 16
 _BINS, _CUTS = 16, 64
 
 
-#: Name of the bits of the canaries, which no observer sees.
-_BITS = "bits"
-
-
 def guessed(bits: Array, features: Views, level: float) -> tuple[int, int, int]:
     """Return the numbers of tested canaries, of guesses and of correct guesses.
 
@@ -301,7 +297,7 @@ def one_run(case: Case) -> Iterator[Verdict]:
 
 
 def _bound(features: Views, level: float, delta: float) -> tuple[float, str]:
-    bits = features.pop(_BITS) > 0
+    bits = features.pop("bits") > 0  # no observer sees them
     canaries, guesses, correct = guessed(bits, features, level)
     return one_run_bound(correct, guesses, delta, level, canaries), f"{guesses:,} guesses, {correct:,} right"
 
@@ -371,4 +367,4 @@ def _windows(bits: Array, views: Views) -> Views:
         x = np.concatenate([x, np.roll(x, 1, 2)], 3) if x.shape[2] > 1 else x
         rows = np.array([np.concatenate([np.full_like(x[:1], np.nan), x[:-1]]), x])
         found[name] = rows.reshape(2, -1, x.shape[3])
-    return {**features(found), _BITS: bits.ravel()}
+    return {**features(found), "bits": bits.ravel()}

@@ -85,7 +85,10 @@ def main(args: Sequence[str] | None = None) -> int:
         exec("")  # after a Ctrl-C inside an exec, such as a dataclass's, ``python -m`` would end with -2, not with 130
         return 130
     except Exception as error:
-        _let_go()
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):  # its pipe is closed: avoid a second error at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0 if isinstance(error, BrokenPipeError) else _reported(error)  # a reader may close the pipe
     return code
 
@@ -127,14 +130,6 @@ def _meant(function: Callable[..., int], option: str, value: str) -> str:
     if owner and "set" in known:
         return f"; a parameter is given as --set {owner}.{parameter}={value}"
     return nearest(parameter, [name.replace("_", "-") for name in known])
-
-
-def _let_go() -> None:
-    """Flush standard output; if its pipe is closed, avoid a second error at exit."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _reported(error: Exception) -> int:

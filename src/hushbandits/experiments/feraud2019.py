@@ -14,7 +14,6 @@ from hushbandits.experiments.rio2023 import arm_gaps, vote_rounds
 ID = "DecentralizedExploration-v0"
 # The paper does not state its grid; δ ≥ η^N needs 29 players.
 PLAYERS = (32, 64, 128, 256, 512, 1024)
-QUICK = {"runs": 5, "env.n_agents": (32, 64, 128)}
 EPSILON, DELTA, ETA = 0.25, 0.05, 0.9
 UNEQUAL = "50/80"
 EVERYWHERE: Params = {}
@@ -143,13 +142,12 @@ _declared = paper.declaring(
     runs=80,  # the paper's 20 leave claims undecided
     metrics=("rounds", "messages", "correct"),
     figures=(Figure(y="rounds", x="env.n_agents", log="xy"),),
-    quick=QUICK,
+    quick={"runs": 5, "env.n_agents": (32, 64, 128)},
 )  # fmt: skip
 
-SWITCH = Component(ID, n_agents=32, horizon=400_000, n_change_points=1, permute_arms=True)
 _switching = partial(
     _declared,
-    env=SWITCH,
+    env=Component(ID, n_agents=32, horizon=400_000, n_change_points=1, permute_arms=True),
     sweep={},
     metrics=("regret", "messages", "correct"),
     quick={"runs": 5, "env.horizon": 100_000},

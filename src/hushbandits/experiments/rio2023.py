@@ -14,7 +14,6 @@ from hushbandits.envs.exploration.problems import PROBLEMS, agent_weights, vote_
 from hushbandits.experiments import _paper as paper
 
 AGENTS = (64, 128, 256, 512, 1024)
-QUICK = {"runs": 8, "env.n_agents": (64, 128, 256)}
 EPSILONS, XIS, BETAS, ETAS = (0.05, 0.1, 0.25), (0, 0.05, 0.1), (0.3, 0.5, 0.8), (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 CORRUPTED = "CorruptedElimination-v0"
 
@@ -131,7 +130,7 @@ _declared = paper.declaring(
     runs=64,  # the paper's 10 give no interval at the level of all claims together
     metrics=("rounds", "messages", "correct"),
     figures=(PANEL,),
-    quick=QUICK,
+    quick={"runs": 8, "env.n_agents": (64, 128, 256)},
 )  # fmt: skip
 
 

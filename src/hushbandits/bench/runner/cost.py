@@ -67,7 +67,12 @@ class Probe(Batch):
         length = _reached(first) if first else 1.0
         found = {"seconds": seconds, "length": length, "pid": os.getpid(), "spent": time.process_time()}
         if self.memory:
-            found["bytes"] = _allocated(self)
+            tracemalloc.start()
+            try:
+                _marks(self, lambda marks: 2 * _SECONDS)
+                found["bytes"] = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
         return {name: np.array([value], float) for name, value in found.items()}, {}, np.empty(0)
 
 
@@ -119,15 +124,6 @@ def _whole(marks: _Marks, first: _Marks) -> float:
     if setup < spent < seconds:
         power = min(1.3, max(0.3, math.log((seconds - setup) / (spent - setup)) / math.log(done / abs(reached))))
     return seconds + (seconds - setup) * (max(1.0, 1.0 / done) ** power - 1)
-
-
-def _allocated(batch: Batch) -> float:
-    tracemalloc.start()
-    try:
-        _marks(batch, lambda marks: 2 * _SECONDS)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def estimate(tasks: Sequence[tuple[str, Batch]], options: RunOptions, little: float = 0.0) -> Estimate:

@@ -24,9 +24,6 @@ from hushbandits.bench.stats import Interval, shown_interval
 from hushbandits.bench.stats.intervals import UNBOUNDED, Stratum, contrast, estimate, procedure
 from hushbandits.core import Array
 
-#: Runs of a cell, with their values.
-_Rows = tuple[Array, Array]
-
 #: Level of the claims judged together.  Medians, interquartile means and rates: a verdict is wrong with at most this
 #: probability, for every law of the runs.  Means: simulations confirm it for runs whose law is normal, exponential, of
 #: two modes, or has a rare mode of probability 1/7 or more (table in ``docs/statistics.md``).  For a rarer mode or a
@@ -134,7 +131,7 @@ def _margin(claim: Claim, interval: Interval) -> float:
 # -- findings -------------------------------------------------------------------------------------------------
 
 
-def _rows(line: Configuration, effect: Effect) -> _Rows:
+def _rows(line: Configuration, effect: Effect) -> tuple[Array, Array]:
     runs = line.runs()
     if effect.time is None:
         return runs, line.final(effect.metric)
@@ -145,7 +142,7 @@ def _rows(line: Configuration, effect: Effect) -> _Rows:
     return runs, x / effect.time if effect.per_time else x
 
 
-def _strata(cells: Sequence[Cell], samples: Sequence[_Rows]) -> Iterator[Stratum]:
+def _strata(cells: Sequence[Cell], samples: Sequence[tuple[Array, Array]]) -> Iterator[Stratum]:
     """Yield one stratum for each group of cells with equal `shared_runs`, with the runs that all these cells have."""
     worlds: dict[str, list[int]] = {}
     for i, cell in enumerate(cells):
