@@ -229,17 +229,16 @@ def points(experiment: Experiment, claim: Claim) -> list[tuple[str, list[Cell]]]
     lines = [dict(line) if isinstance(line, Mapping) else {"agent": line} for line in effect.lines]
     labels = [str(line.pop("agent", "")) for line in lines]
     picked(what, dict.fromkeys([*effect.at, *along], ()), sweep)
+    free = [key for key in sweep if key not in (*along, *lines[0])]
+    found: dict[str, list[Cell]] = {}
     for label, fixed in zip(labels, lines, strict=True):
         if label not in experiment.lines():
             raise ValueError(f"{what}: no legend entry is {label!r}{nearest(label, experiment.lines())}")
         if fixed.keys() != lines[0].keys():
             raise ValueError(f"{what}: {label!r} fixes {[*fixed]}, but must fix {[*lines[0]]}, as {labels[0]!r} does")
-        picked(what, {key: [value] for key, value in fixed.items()}, sweep)
-    free = [key for key in sweep if key not in (*along, *lines[0])]
-    found: dict[str, list[Cell]] = {}
-    for label, fixed in zip(labels, lines, strict=True):
-        at = {**effect.at, **{key: [value] for key, value in fixed.items()}}
-        texts = {key: set(map(canonical, values)) for key, values in at.items()}
+        at = {key: [value] for key, value in fixed.items()}
+        picked(what, at, sweep)
+        texts = {key: set(map(canonical, values)) for key, values in {**effect.at, **at}.items()}
         for cell in experiment.cells():
             if cell.line == label and all(canonical(cell.point[key]) in texts[key] for key in texts):
                 found.setdefault(canonical([cell.point[key] for key in free]), []).append(cell)
