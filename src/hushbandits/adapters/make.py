@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import gymnasium
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import parallel_to_aec
@@ -169,8 +168,11 @@ def make_vec(
     """
     settings: Info = {"autoreset": autoreset, "render_mode": render_mode}
     view = VectorView(_rows(id, runs, wrappers, extra_fields, kwargs), **settings)
-    if not wrappers:
-        view.spec = _spec(id, num_envs=view.num_envs, extra_fields=extra_fields, **settings, **kwargs)
+    known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) and not wrappers else None
+    if known is not None:
+        given = {"num_envs": view.num_envs, "extra_fields": extra_fields, **settings, **kwargs}
+        own = {name: value for name, value in given.items() if value is not None}
+        view.spec = replace(known, kwargs={**known.kwargs, **own})
     return view
 
 
@@ -274,15 +276,6 @@ def _rows(
         raise TypeError(f"{name}={shown(given[name])} is no parameter: give runs=; .num_envs is runs × n_agents")
     options, params = task_options(id, given)
     return Rows(learners_core(id, count("runs", runs, 1), wrappers, extra_fields, params), **options)
-
-
-def _spec(id: AnyEnv, **given: object) -> EnvSpec | None:
-    """Return the Gymnasium spec of a vector view of `id`, or ``None`` if Gymnasium does not know `id`."""
-    known = gymnasium.registry.get(f"hushbandits/{id}") if isinstance(id, str) else None
-    if known is None:
-        return None
-    own = {name: value for name, value in given.items() if value is not None}
-    return replace(known, kwargs={**known.kwargs, **own})
 
 
 def wrap(env: Wrapped, *wrappers: AnyWrapper) -> Wrapped:

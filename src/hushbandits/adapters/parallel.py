@@ -137,19 +137,17 @@ class ParallelView(ParallelEnv[str, Array, object]):
         if not asked:
             self.core, self.task, self._home = core, task, None
             return
+        given = f"options={shown(asked)} of reset"
         if fixed := [name for name in asked if name in ("runs", "wrappers")]:
-            raise ValueError(f"options={shown(asked)} of reset cannot change {fixed[0]}: make another env")
+            raise ValueError(f"{given} cannot change {fixed[0]}: make another env")
         if core.spec is None:
-            raise ValueError(
-                f"options={shown(asked)} of reset must be None, because hb.make did not build this env: "
-                f"make another env"
-            )
+            raise ValueError(f"{given} must be None, because hb.make did not build this env: make another env")
         id, kwargs, wrappers = core.spec
         other = make_batched(id, wrappers=wrappers, **{**kwargs, **asked})
         its = other.task(**self.options)
         same = other.n_agents == core.n_agents
         if not same or (its.action_space, its.observation_space) != (task.action_space, task.observation_space):
-            raise ValueError(f"options={shown(asked)} of reset would change the spaces: make another env")
+            raise ValueError(f"{given} would change the spaces: make another env")
         self.core, self.task, self._home = other, its, (core, task)
 
     def step(

@@ -17,7 +17,6 @@ from hushbandits.core import Array, Env, shown
 #: What a sub-env may be asked for by name.
 _READABLE = ("action_masks", "action_space", "metadata", "observation_space", "render_mode", "spec")
 
-
 #: Which sub-envs; ``None``: all.
 _Indices = int | Iterable[int] | None
 

@@ -119,10 +119,9 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
             )
         runs = mask.reshape(self.runs, self.n_agents)
         if (split := np.flatnonzero(runs.any(1) & ~runs.all(1))).size:
-            raise ValueError(
-                f"options['reset_mask'] must be equal for all agents of a run, but differs within run {split[0]}, "
-                f"sub-envs {split[0] * self.n_agents}..{(split[0] + 1) * self.n_agents - 1}"
-            )
+            first = split[0] * self.n_agents
+            where = f"run {split[0]}, sub-envs {first}..{first + self.n_agents - 1}"
+            raise ValueError(f"options['reset_mask'] must be equal for all agents of a run, but differs within {where}")
         if runs.all():
             return None
         begun(self._rows.begun, "reset of some runs")

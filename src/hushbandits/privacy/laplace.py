@@ -108,7 +108,13 @@ def composed_laplaces(costs: Array, delta: float, times: int = 1) -> float:
     step = max(min(costs[-1], costs[0] / 64, (high - low) / _COARSE), (high - low) / _FINE)
     spare = math.ceil(0.05 * (high - low) / step) + 8  # what rounding to the grid adds to the losses
     size = fft.next_fast_len(math.ceil((high - low) / step) + 2 * spare, True)
-    total = fft.irfft(_transform(costs, counts, step, size), size)
+    top = max(1, math.ceil(costs[0] / step - 1e-9))
+    nodes = np.unique(np.append(0, np.rint(np.geomspace(1, top, _NODES)).astype(np.int64)))
+    below = np.clip(np.searchsorted(nodes * step, costs, "right") - 1, 0, len(nodes) - 2)
+    a, b = np.exp(-np.array([nodes[below], nodes[below + 1]]) * step / 2)
+    share = np.clip((np.exp(-costs / 2) - b) / (a - b), 0.0, 1.0)
+    # Of the total loss, on a circle of `size` steps.
+    total = fft.irfft(_multiply(nodes, step, size, below, share, counts), size)
     first = math.floor(low / step) - spare
     return min(smallest_epsilon(total, 0.0, first, step, 0.0, delta), most)
 
@@ -124,19 +130,6 @@ def _grouped(costs: Array) -> tuple[Array, Array]:
         dearest = np.flatnonzero(np.append(np.diff(np.searchsorted(edges, values, "right")), 1))
         values, counts = values[dearest], np.diff(np.append(0, np.cumsum(counts)[dearest]))
     return values[::-1].copy(), counts[::-1].copy()
-
-
-def _transform(costs: Array, times: Array, step: float, size: int) -> Array:
-    """Return the Fourier transform of the distribution of the total privacy loss.
-
-    The losses lie on a circle of `size` steps.
-    """
-    top = max(1, math.ceil(costs[0] / step - 1e-9))
-    nodes = np.unique(np.append(0, np.rint(np.geomspace(1, top, _NODES)).astype(np.int64)))
-    below = np.clip(np.searchsorted(nodes * step, costs, "right") - 1, 0, len(nodes) - 2)
-    far, a, b = np.exp(-costs / 2), *np.exp(-np.array([nodes[below], nodes[below + 1]]) * step / 2)
-    share = np.clip((far - b) / (a - b), 0.0, 1.0)
-    return _multiply(nodes, step, size, below, share, times)
 
 
 @jit

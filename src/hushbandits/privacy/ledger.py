@@ -46,11 +46,11 @@ class Kinds:
     def by_size(self, sizes: Array) -> Array:
         """Return the table rows of block `sizes` ≥ 0 as columns, ``(width, …)``."""
         flat = sizes.reshape(-1)
-        columns: Array = np.empty((self.table.shape[1], flat.size), self.table.dtype)
-        while (new := _look_up(flat, self.known, self.table, columns)) >= 0:
+        while True:
+            columns: Array = np.empty((self.table.shape[1], flat.size), self.table.dtype)
+            if (new := _look_up(flat, self.known, self.table, columns)) < 0:
+                return columns.reshape(len(columns), *sizes.shape)
             self.add(new)
-            columns = np.empty((self.table.shape[1], flat.size), self.table.dtype)
-        return columns.reshape(len(columns), *sizes.shape)
 
     def add(self, size: int) -> None:
         """Add the row of a new `size` to the table."""

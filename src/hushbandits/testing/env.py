@@ -77,9 +77,7 @@ def check_env(
     steps = integer("steps", steps, 1)
     build = _builder(env, kwargs)
     actor = policy or (lambda agent, observation, space: space.sample())
-
-    def play(env: ParallelEnv, seed: int | None, pickled: int = 0) -> Seen:
-        return _episode(env, seed, steps, actor, pickled)
+    play = partial(_episode, steps=steps, policy=actor)
 
     def again(used: bool) -> Seen:
         env = build()
@@ -93,7 +91,8 @@ def check_env(
         one, *others = (play(build(), s) for s in seeds)
         varied = any(difference(one, other) is not None for other in others)
         required(varied, f"{len(seeds)} episodes under seeds {[*seeds]} are the same: the env ignores its seed")
-    same(first, play(build(), seed, FIRST), "an episode that is pickled before each step: pickling loses something, or")
+    pickled = play(build(), seed, pickled=FIRST)
+    same(first, pickled, "an episode that is pickled before each step: pickling loses something, or")
     view = build().unwrapped
     if isinstance(getattr(view, "core", None), Env):
         _check_row(view, [*play(view, seed).values()][1:], seed)

@@ -63,9 +63,10 @@ class Tree(Wrapper):
         delta: float = 1e-5,
         batch: int | None = 25,
         own_feedback: str = "private",
-        **rest: Any,
+        *,
+        name: str | None = None,
     ):
-        super().__init__(**rest)
+        super().__init__(name=name)
         self.epsilon, self.delta = divisor("epsilon", epsilon), real("delta", delta, 0, 1)
         self.batch = None if batch is None else integer("batch", batch, 1)
         self.own_feedback = choice("own_feedback", own_feedback, ("true", "private"))
