@@ -87,17 +87,15 @@ def ledger(price):
 def test_what_is_dearer_once_may_be_cheaper_a_thousand_times():
     core = hb.make_batched("DistRDP-v0", epsilon=1.0, scale=1.0)
     core.reset(0)
-    mechanism = core.mechanism
-    kinds = [(65_536, 32_768), (4, 3)]
-    alone = []
-    for kind in kinds:
-        book = ledger(mechanism.price)
-        book.use(*np.reshape(kind, (2, 1, 1)))
-        alone.append(book.returning(0, 1000, 1e-6)[0])
-    book = ledger(mechanism.price)
-    for kind in kinds:
-        book.use(*np.reshape(kind, (2, 1, 1)))
-    assert book.returning(0, 1000, 1e-6)[0] >= max(alone) * (1 - 1e-9)
+
+    def cost(*kinds):
+        book = ledger(core.mechanism.price)
+        for kind in kinds:
+            book.use(*np.reshape(kind, (2, 1, 1)))
+        return book.returning(0, 1000, 1e-6)[0]
+
+    one, other = (65_536, 32_768), (4, 3)
+    assert cost(one, other) >= max(cost(one), cost(other)) * (1 - 1e-9)
 
 
 kinds = st.one_of(
@@ -143,9 +141,8 @@ def test_no_mixture_of_blocks_costs_more_than_the_ledger_says(blocks, order):
 
 
 def test_losses_show_in_the_metrics():
-    wrappers = [Loss(0.05)]
     env = {"shuffle": "binary-sum", "calibrate": "exact", "horizon": 20_000}
-    core = hb.make_batched("ShuffleDP-v0", wrappers=wrappers, **env)
+    core = hb.make_batched("ShuffleDP-v0", wrappers=[Loss(0.05)], **env)
     final = hb.rollout(core, hb.make_team("Random"), 0)
     assert final["epsilon"][0] == 1.0
     assert final["delta"][0] == core.mechanism.ledger.worst_delta[0] > 1e-6

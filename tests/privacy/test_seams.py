@@ -301,9 +301,8 @@ def test_a_part_of_ones_own_beside_a_promise_is_unknown():
         def send(self, message, env):
             return message.map(lambda x: env.means[0, 0] * x)
 
-    assert (
-        finite(hb.make_batched("LocalDP-v0", wrappers=[Inherits()]).guarantees()) == []
-    )  # a base class's declaration does not count
+    # a base class's declaration does not count
+    assert finite(hb.make_batched("LocalDP-v0", wrappers=[Inherits()]).guarantees()) == []
 
 
 # -- at the edge of floating point -------------------------------------------------------------------------------------

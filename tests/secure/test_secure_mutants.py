@@ -7,6 +7,7 @@ from secure_play import forged, play
 from hushbandits.secure import arithmetic, parties, primitives, user
 from hushbandits.secure.bonawitz import SecureSum
 from hushbandits.secure.messages import DIGEST, HEADER, Abort, Kind, lists, parse_vector
+from hushbandits.secure.server import Server
 from hushbandits.secure.user import User
 
 M = 1 << 40
@@ -107,14 +108,10 @@ def sessions_bind():
     """The same secrets give other masks and boxes in another session."""
 
     def first(name):
-        protocol = SecureSum(M, insecure_seed=4)
-        server, users = protocol.parties(X)
         p = parties.Parameters(4, M, 1, 3, 3, name * 16)
-        users = {u: User(p, u, X[u], b"", "the same") for u in range(4)}
-        return users, type(server)(p)
+        return masked(Server(p), {u: User(p, u, X[u], b"", "the same") for u in range(4)})
 
-    (ours, one), (theirs, other) = first(b"a"), first(b"b")
-    a, b = masked(one, ours), masked(other, theirs)
+    a, b = first(b"a"), first(b"b")
     return all(a[u][0] != b[u][0] for u in a)
 
 
@@ -136,9 +133,8 @@ def nonces_are_new(monkeypatch):
     monkeypatch.setattr(
         primitives, "seal", lambda key, nonce, *rest: used.append((key, nonce)) or real(key, nonce, *rest)
     )
-    server, users = session(7)
     try:
-        play(server, users)
+        play(*session(7))
     except Abort:
         return False
     assert len(used) == 12

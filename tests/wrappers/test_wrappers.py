@@ -130,13 +130,9 @@ def test_local_laplace_widens_a_block(users):
 def test_shuffle_permutes_users_and_keeps_their_sum():
     seen = []
     for wrappers in ((), (Shuffle(),)):
-        env = _raw_feedback(wrappers)
+        env = Feedback(simulate_users="individual", horizon=100, wrappers=wrappers)
         env.reset(0)
         env.pull((np.array([[0]]), np.array([[50]])))
         seen.append(env.communicate().inbox["users"][0, 0, 0])
     assert not np.array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(np.sort(seen[0]), np.sort(seen[1]))
-
-
-def _raw_feedback(wrappers):
-    return Feedback(simulate_users="individual", horizon=100, wrappers=wrappers)
