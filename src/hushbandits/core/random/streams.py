@@ -224,7 +224,7 @@ class Draws(Sequence[np.random.Generator]):
         self.cursors = rng.cursors(part=part)
         self._made: dict[int, np.random.Generator] = {}
         #: Exponentials that each generator has drawn ahead, how many of them are used, and its state before.
-        self._ahead, self._used = np.empty((len(self), 0)), np.zeros(len(self), np.int64)
+        self._ahead, self._used = np.empty((len(self), _AHEAD)), np.full(len(self), _AHEAD)
         self._before: dict[int, Mapping[str, object]] = {}
 
     def __len__(self) -> int:
@@ -237,7 +237,7 @@ class Draws(Sequence[np.random.Generator]):
         if run in self._before:  # goes back to the first unused number
             rng.bit_generator.state = self._before.pop(run)
             rng.standard_exponential(self._used[run])
-            self._used[run] = self._ahead.shape[1]
+            self._used[run] = _AHEAD
         return rng
 
     def __setitem__(self, rows: Array, fresh: "Draws") -> None:
@@ -245,24 +245,19 @@ class Draws(Sequence[np.random.Generator]):
         for row in rows if self._made else ():
             self._made.pop(int(row), None)
             self._before.pop(int(row), None)
-            self._used[row] = self._ahead.shape[1]
+            self._used[row] = _AHEAD
 
     def geometric_differences(self, p: Array) -> Array:
         """Return differences of two samples ``geometric(p)`` of each run's generator, ``(R, C)``; 0 where p is 0."""
         out, most = np.zeros(p.shape, np.int64), 2 * p.shape[1]
-        slow = np.asarray(((p >= 1 / 3) | (p > 0) & (p < _TINY)).any(1))  # not made of exponentials, or not of integers
+        slow = np.any((p >= 1 / 3) | (p > 0) & (p < _TINY), 1) | (most > _AHEAD)  # not of exponentials, or not integers
         if slow.any():
             at = np.where(slow[:, None], p, 0.0).nonzero()
             for run, c, share in zip(*(each.tolist() for each in (*at, p[at])), strict=True):
                 geometric = self[run].geometric
                 out[run, c] = geometric(share) - geometric(share)
             p = np.where(slow[:, None], 0.0, p)
-        if self._ahead.shape[1] < most:
-            for run in [*self._before]:
-                self[run]  # goes back
-            self._ahead = np.empty((len(self), max(_AHEAD, most)))
-            self._used[:] = self._ahead.shape[1]
-        for run in np.flatnonzero(p.any(1) & (self._used + most > self._ahead.shape[1])).tolist():
+        for run in np.flatnonzero(p.any(1) & (self._used + most > _AHEAD)).tolist():
             rng = self[run]
             self._before[run] = rng.bit_generator.state
             rng.standard_exponential(out=self._ahead[run])

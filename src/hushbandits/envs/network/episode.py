@@ -221,7 +221,8 @@ def _fates(env: CoopNetwork, poster: Wrapper | None, rounds: int) -> Fates:
     """Return how the wrappers change posts in the next `rounds` rounds, found by sending marked posts through them."""
     shape = env.active_agents.shape
     if not env.wrappers or poster is not None:
-        return Fates.of_all(shape, None if poster is None else poster.posting(rounds))
+        posting = None if poster is None else poster.posting(rounds)
+        return Fates(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
     kept, reward = np.empty((rounds, *shape), bool), np.empty((rounds, *shape))
     shape = kept.shape if all(wrapper.ships("send") for wrapper in env.wrappers) else shape
     values = {name: np.zeros((*shape, *field.shape), field.form) for name, field in env.sent_fields.items()}

@@ -12,9 +12,11 @@ from hushbandits.envs.network.rules import Books, Fates, Payment, Rules, compile
 from hushbandits.envs.rounds.env import compiles, shifted
 from hushbandits.envs.rounds.task import ArmTask, add_pulls, add_tallies
 
+_PARTS = "own_mean", "own_width", "heard_mean", "heard_width", "time"
+
 
 class _Statistics(NamedTuple):
-    """The statistics and observations of a task, and where an observation has each part."""
+    """The statistics and observations of a task."""
 
     pulls: Array
     sums: Array
@@ -22,11 +24,7 @@ class _Statistics(NamedTuple):
     heard_sums: Array
     observations: Array
     horizon: int
-    own_mean: int
-    own_width: int
-    heard_mean: int
-    heard_width: int
-    time: int
+    at: tuple[int, ...]  # where an observation has `_PARTS`
 
 
 @lean
@@ -36,14 +34,14 @@ def _act(own, t, r, arms):
 
 @lean
 def _learn(own, r, arms, rewards):
-    add_pulls(arms[r], rewards[r], own.pulls[r], own.sums[r], own.observations[r], own.own_mean, own.own_width)
+    add_pulls(arms[r], rewards[r], own.pulls[r], own.sums[r], own.observations[r], own.at[0], own.at[1])
 
 
 @lean
 def _hear(own, r, heard, t):
     pulls, sums, seen = own.heard_pulls[r], own.heard_sums[r], own.observations[r]
-    add_tallies(heard[:, :, 0], heard[:, :, 1], pulls, sums, seen, own.heard_mean, own.heard_width)
-    seen[:, own.time] = min(t / own.horizon, 1.0)
+    add_tallies(heard[:, :, 0], heard[:, :, 1], pulls, sums, seen, own.at[2], own.at[3])
+    seen[:, own.at[4]] = min(t / own.horizon, 1.0)
 
 
 _RULES = Rules(_act, _learn, _hear, "tally")
@@ -58,11 +56,12 @@ class Learners:
     def __init__(self, task: ArmTask, core: Any, code: Callable[..., None] | None):
         self._core = core
         shape = core.runs, core.n_agents
-        self._arms, self._rewards, self._fates = np.zeros(shape, np.int64), np.empty(shape), Fates.of_all(shape)
+        self._arms, self._rewards = np.zeros(shape, np.int64), np.empty(shape)
+        self._fates = Fates(np.empty((0, *shape), bool), np.empty((0, *shape)))
         seen = task.pulls, task.sums, task._heard_n, task._heard_s, task.observations
-        places = [task.layout[part].start for part in _Statistics._fields[6:]]
+        at = tuple([task.layout[part].start for part in _PARTS])
         self._all = (
-            _Statistics(*seen, core.horizon, *places),
+            _Statistics(*seen, core.horizon, at),
             Mail.of(core._ring, core.slots, _RULES.fields),
             np.empty((1, core.n_agents, core.n_arms, 2)),
             Books(self._arms, self._rewards, core._regret, core._messages, core._edges, 0),

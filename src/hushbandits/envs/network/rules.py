@@ -83,11 +83,6 @@ class Fates(NamedTuple):
     reward: Array  # (rounds, R, M) the new reward, NaN: unchanged; or (0, R, M): all unchanged
     posting: Posting | None = None  # turns the reports into states
 
-    @classmethod
-    def of_all(cls, shape: tuple[int, ...], posting: Posting | None = None) -> "Fates":
-        """Return the fates if every post of the agents, ``(R, M)``, is sent unchanged."""
-        return cls(np.empty((0, *shape), bool), np.empty((0, *shape)), posting)
-
 
 class Payment(NamedTuple):
     """Rule for a pull's reward, given a random number u.
