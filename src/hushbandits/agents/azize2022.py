@@ -90,11 +90,10 @@ class AdaP(Calibrated):
         total, n = inbox.total("reward"), inbox.total("n")
         r, m = inbox.arrived[:, :, 0].nonzero()
         at = r, m, self._arm[r, m]
-        first = self._n[at] == 0
+        self._next[at] *= np.where(self._n[at] == 0, 1, 2)
         self._mean[at] = total[r, m] / n[r, m]  # line 6
         self._n[at] = n[r, m]
         self._noised += np.bincount(r, minlength=len(self._n))
-        self._next[at] *= np.where(first, 1, 2)
 
     def metrics(self, env: World) -> dict[str, Array]:
         """Return ``noised_means`` (R,): the number of noised means, one per first pull of an arm and one per episode.

@@ -164,17 +164,15 @@ class GosInE(Team):
         return {"best": best, "sent": self._due}
 
     def receive(self, inbox: Inbox) -> None:
-        arrived = inbox.arrived
+        arrived, due, lists = inbox.arrived, self._due, self._lists
         if arrived.any():
             r, m, slot = np.nonzero(arrived)  # a neighbour's later post comes later
             place = (self._near[r, m] == inbox["sender"][r, m, slot][:, None]).argmax(1)
             self._heard[r, m, place] = inbox["best"][r, m, slot]
-        if self._due.any():
-            self._end_phase(self._due)
-
-    def _end_phase(self, due: Array) -> None:
+        if not due.any():
+            return
         u = self._drawn(np.flatnonzero(due.any(1)).tolist())
-        lists, (r, m) = self._lists, np.nonzero(due)
+        r, m = np.nonzero(due)  # their phase is over
         pair = lists[r, m, -2:]
         pulls = np.take_along_axis(self._phase[r, m], pair, 1)
         lists[r, m, -2:] = np.where(pulls[:, :1] < pulls[:, 1:], pair[:, ::-1], pair)

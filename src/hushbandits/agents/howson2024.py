@@ -204,9 +204,8 @@ class QuACK(PolicyTeam):
         runs, agents, n_arms = len(rng), env.n_agents, env.n_arms
         leaders = self._leaders(env)
         graph = np.arange(runs) % len(leaders)
-        self._pause, self._paid, self._looks = 0, np.zeros(runs, np.int64), False
+        self._pause, self._looks = 3 * agents if self.elect_leader else 0, False
         if self.elect_leader:
-            self._pause = 3 * agents
             self._paid = np.array(list(map(search_messages, env.adjacency, env.distance)))[graph]
         self._rngs = rng.generators()
         self._slots: int = env.slots.sender.shape[2]
@@ -259,18 +258,13 @@ class QuACK(PolicyTeam):
         own.informed[np.arange(len(informed)), own.leader] = True
         arm, arrived = inbox.at(own.leader, "arm")
         reward, _ = inbox.at(own.leader, "reward")
-        if own.size.max() + arm.shape[1] > own.queue.shape[2]:
-            self._grow(2 * own.queue.shape[2] + arm.shape[1])
-        own = self.state
+        depth, slots = own.queue.shape[2], arm.shape[1]
+        if own.size.max() + slots > depth:  # longer queues, in each of which the oldest reward comes first
+            order = (own.head[:, :, None] + np.arange(depth)) % depth
+            queue = np.zeros((*own.queue.shape[:2], 2 * depth + slots))
+            queue[:, :, :depth] = np.take_along_axis(own.queue, order, 2)
+            self.state = own = own._replace(queue=queue, head=np.zeros_like(own.head))
         _enqueue(arm, reward, arrived, own.queue, own.head, own.size)
-
-    def _grow(self, depth: int) -> None:
-        own = self.state
-        old = own.queue.shape[2]
-        order = (own.head[:, :, None] + np.arange(old)) % old
-        queue = np.zeros((*own.queue.shape[:2], depth))
-        queue[:, :, :old] = np.take_along_axis(own.queue, order, 2)
-        self.state = own._replace(queue=queue, head=np.zeros_like(own.head))
 
     def ahead(self) -> int:
         """Return how many rounds compiled code may play: 0 if π is user-defined or the leader is not known yet."""

@@ -180,32 +180,26 @@ class FromFunction(TaskTeam):
         if "mask" in self._wants:
             more["mask"] = task.mask()[rows, who]
         stated = {name: more[name] for name in self._wants}
-        space, shape = task.action_space, seen.shape[:2]
-        asked = self._read(space, self._function(seen[rows, who], **stated), who.shape)
+        return self._read(task.action_space, self._function(seen[rows, who], **stated), who, seen.shape[1])
 
-        def spread(value: Array) -> Array:
-            full = np.zeros((*shape, *value.shape[2:]), value.dtype)
-            full[rows, who] = value
-            return full
-
-        return {name: spread(value) for name, value in asked.items()} if isinstance(asked, dict) else spread(asked)
-
-    def _read(self, space: Space, answer: object, lead: tuple[int, ...]) -> Stacked:
-        """Return the function's `answer` as actions in `space`, ``(R, A, …)``, or else raise ``ValueError``."""
+    def _read(self, space: Space, answer: object, who: Array, agents: int) -> Stacked:
+        """Return `answer` as actions in `space` of all `agents`, 0 for those not in `who`, or raise ``ValueError``."""
         if isinstance(space, spaces.Dict):
             if not isinstance(answer, Mapping) or set(answer) != set(space):
                 raise ValueError(f"{self.name} must return a dict with keys {', '.join(space)}, not {shown(answer)}")
-            return {name: self._read(part, answer[name], lead) for name, part in space.items()}
+            return {name: self._read(part, answer[name], who, agents) for name, part in space.items()}
         try:
             action = np.asarray(answer)
         except Exception as error:  # for example a tensor that must be detached, or ragged lists
             raise ValueError(f"{self.name} must return an array of actions: {error}") from error
         if isinstance(space, spaces.Box) and action.dtype.kind == "f":
             action = action.astype(space.dtype)
-        shape = (*lead, *(space.shape or ()))
+        shape = (*who.shape, *(space.shape or ()))
         if action.shape != shape or not fits(space, action.reshape(-1, *shape[2:])):
             raise ValueError(
                 f"{self.name} must return an array of shape {shape} with actions of {space}, not {shown(answer)} "
                 f"({action.dtype}, shape {action.shape})"
             )
-        return action
+        full = np.zeros((len(who), agents, *shape[2:]), action.dtype)
+        full[np.arange(len(who))[:, None], who] = action
+        return full

@@ -107,8 +107,7 @@ class LinearTeam(Team):
         self.data = Ridge(*size, self.ridge) if self.lags else self.played
         self.base, self.since = self.data.volume.copy(), np.zeros(runs, np.int64)
         if self.beta is None:
-            tail = 2 * math.log(1 / self.delta)
-            self.radius = Radius(math.sqrt(self.ridge), self.sigma, tail, self.ridge)
+            self.radius = Radius(math.sqrt(self.ridge), self.sigma, 2 * math.log(1 / self.delta), self.ridge)
         else:
             self.radius = Radius(self.beta, 0.0, 0.0, self.ridge)
         self.state = State(

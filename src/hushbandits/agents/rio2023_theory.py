@@ -20,12 +20,9 @@ def dp_local_samples(gaps: Sequence[float], epsilon: float, beta: float) -> int:
     ``Σ_e R(e)`` over epochs ``e = 1..⌈log₂(1/Δ₂)⌉``, each with the arms whose gap is below ``Δ_{e−1}``: R(e) makes
     h and c at most Δ_e/8 each, so epoch e drops every arm with ``Δ_k ≥ Δ_e`` (Sajed & Sheffet 2019, lemma 4.2).
     """
-    smallest = min(g for g in gaps if g > 0)
-    total = 0
-    for e in range(1, math.ceil(math.log2(1 / smallest)) + 1):
-        m = sum(g < 2.0 ** -(e - 1) for g in gaps)
-        total += int(epoch_length(m, e, epsilon, beta))
-    return total
+    last = math.ceil(math.log2(1 / min(g for g in gaps if g > 0)))
+    arms = {e: sum(g < 2.0 ** -(e - 1) for g in gaps) for e in range(1, last + 1)}
+    return sum(int(epoch_length(m, e, epsilon, beta)) for e, m in arms.items())
 
 
 def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
@@ -34,8 +31,7 @@ def elimination_local_samples(gaps: Sequence[float], failure: float) -> int:
     The smallest t whose elimination gap ``2√(ln(Kt²/η)/t)`` is at most Δ₂/2: empirical means are then within a
     quarter of Δ₂ (Even-Dar et al. 2006, theorem 8).
     """
-    smallest = min(g for g in gaps if g > 0)
-    return first_below(lambda t: elimination_gap(len(gaps), t, failure), smallest / 2)
+    return first_below(lambda t: elimination_gap(len(gaps), t, failure), min(g for g in gaps if g > 0) / 2)
 
 
 def first_below(radius: Callable[[int], float], bound: float) -> int:

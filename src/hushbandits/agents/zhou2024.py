@@ -12,8 +12,6 @@ from hushbandits.agents.wang2020 import scheduled
 from hushbandits.core import Requirements, Streams, World, choice, probability, real
 from hushbandits.estimators.ridge import Radius
 
-_TREES = ("TreeGaussian", "ShuffledVectorSum")
-
 
 def tree_of(env: World) -> Any:
     """Return the wrapper of `env` that keeps a tree of noisy sums; raise ``ValueError`` if there is none.
@@ -68,7 +66,7 @@ class PrivateFedLinUCB(LinearTeam):
     def requirements(self, settings: dict[str, object]) -> Requirements:
         """Require that all agents act, and that they see their rewards if they act within a batch."""
         asked = {"server": self.server, "activity": "all"}
-        if settings.get("mechanism") in _TREES:  # one that the env's id brings
+        if settings.get("mechanism") in ("TreeGaussian", "ShuffledVectorSum"):  # one that the env's id brings
             asked["own_feedback"] = "true" if self.acts == "within" else "private"
         return Requirements(env=asked)
 
