@@ -246,7 +246,14 @@ def started(
             f"policy {policy.name} needs a finite moment of order {policy.order:g}; {law!r} has finite moments only "
             f"below order {law.alpha:g} (use Robust-UCB with excess < {law.alpha - 1:.3g})"
         )
-    policy = _tied(policy, env)
+    for wrapper in env.wrappers:
+        alters = type(wrapper).alter_own_reward is not Wrapper.alter_own_reward  # the agents' own rewards
+        for name in policy.shared if alters else ():
+            mine, its = getattr(policy, name), getattr(wrapper, name, None)
+            if its is not None and mine not in (None, its):
+                raise ValueError(f"{name}={mine!r} of policy {policy.name} must equal {name}={its!r} of {wrapper.name}")
+            policy = copy(policy)
+            setattr(policy, name, mine if its is None else its)
     try:
         return policy.state(learners, env.n_arms, plays, cursors)
     except Exception as error:
@@ -259,16 +266,3 @@ def tried(policy: Policy, env: World, plays: int, heard: bool = False) -> None:
     """Raise ``ValueError`` if a policy cannot start in `env`."""
     cursors = Streams(spawn_seeds(0, 1)).cursors() if policy.random else None
     started(policy, env, 1, plays, cursors, heard)
-
-
-def _tied(policy: Policy, env: World) -> Policy:
-    for wrapper in env.wrappers if policy.shared else ():
-        if type(wrapper).alter_own_reward is Wrapper.alter_own_reward:  # it does not change the agents' own rewards
-            continue
-        for name in policy.shared:
-            mine, its = getattr(policy, name), getattr(wrapper, name, None)
-            if its is not None and mine not in (None, its):
-                raise ValueError(f"{name}={mine!r} of policy {policy.name} must equal {name}={its!r} of {wrapper.name}")
-            policy = copy(policy)
-            setattr(policy, name, mine if its is None else its)
-    return policy

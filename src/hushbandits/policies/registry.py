@@ -74,15 +74,11 @@ def make_policy(policy: AnyPolicy, /, **params: object) -> Policy:
     >>> make_policy("UCB", sigma=1.0).sigma
     1.0
     """
-    if isinstance(policy, Policy):
-        if params:
-            raise TypeError(f"policy {policy.name} is an instance already and takes no parameters: {shown(params)}")
-        return _whole(policy)
-    what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
-    return _whole(POLICIES.find(policy).build(Policy, f"policy {what}", params))
-
-
-def _whole(policy: Policy) -> Policy:
+    if not isinstance(policy, Policy):
+        what = policy if isinstance(policy, str) else getattr(policy, "__name__", shown(policy))
+        policy = POLICIES.find(policy).build(Policy, f"policy {what}", params)
+    elif params:
+        raise TypeError(f"policy {policy.name} is an instance already and takes no parameters: {shown(params)}")
     if not (callable(getattr(policy, "choose", None)) and callable(getattr(policy, "update", None))):
         raise ValueError(f"policy {policy.name} must define choose(state, r) and update(state, r, arm, reward)")
     return policy
@@ -100,5 +96,4 @@ def given_to(policy: Policy, settings: Mapping[str, object]) -> dict[str, object
     """
     if settings.get("mechanism") != "LocalMechanism":
         return {}
-    given = {name: getattr(policy, name) for name in policy.shared}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name in policy.shared if (value := getattr(policy, name)) is not None}
