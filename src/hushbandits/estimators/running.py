@@ -53,7 +53,7 @@ class Samples:
     state: NamedTuple
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
-        self.shape = shape
+        """Create empty samples."""
 
     def reserve(self, most: int) -> None:
         """Make room for `most` more values of each arm."""
@@ -112,7 +112,6 @@ class Sums(Samples):
     rules = Rules(_add, _mean)
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
-        super().__init__(estimator, shape, most, log_inverse_delta)
         self.state = _Summed(np.zeros(shape, np.int64), np.zeros((*shape, 2)))
 
 
@@ -152,7 +151,6 @@ class Log(Samples):
     state: _Logged
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
-        super().__init__(estimator, shape, most, log_inverse_delta)
         self._lists = lists = _Lists(math.prod(shape))
         self.state = _Logged(np.zeros(shape, np.int64), lists.start, lists.data, estimator.kind, *estimator.parameters)
 
@@ -172,7 +170,6 @@ class Tails(Samples):
     state: Ends
 
     def __init__(self, estimator: Estimator, shape: tuple[int, int, int], most: int | Array, log_inverse_delta: float):
-        super().__init__(estimator, shape, most, log_inverse_delta)
         sizes, of = np.unique(np.broadcast_to(most, shape[:2]), return_inverse=True)
         ends = [_ends(estimator, int(size), log_inverse_delta) for size in sizes]
         #: (R, M) B: order statistics kept at either end.

@@ -51,7 +51,6 @@ class CentralLaplace(Standalone):
         return plans.central_pure(n, self.epsilon, self._p)
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        self._laws: dict[int, NoiseLaw] = {}  # by block size
         self._steps = Kinds(self._step, float)
         return super().message_fields(fields, env) if self.discrete else self._raw(fields, env)
 
@@ -85,9 +84,7 @@ class CentralLaplace(Standalone):
             return self.rngs.geometric_differences(p)
         noise = np.zeros(sizes.shape, np.int64 if self.discrete else float)
         for r, m, n in blocks(sizes):
-            if n not in self._laws:
-                self._laws[n] = self.added(n)
-            law = self._laws[n]
+            law = self.added(n)
             noise[r, m] = law.exactly() if self.noise == "exact" else law.draw(self.rngs[r], 1)[0]
         return noise
 
