@@ -27,6 +27,7 @@ import numba
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
+from numba.core.typing import Signature
 from numba.misc.appdirs import AppDirs
 
 from hushbandits.core.utils.files import ROOT, source_digest
@@ -35,13 +36,12 @@ from hushbandits.core.utils.files import ROOT, source_digest
 #: cache would call another function of that name if two processes had given both the same number.
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))
 
-_KEPT = 3  # folders
 _Part = tuple[str, str, int]  # see `jit.parts`
 
 
 @functools.cache
 def folder() -> str:
-    """Return the cache folder, or ``""`` if no folder is writable; delete outdated cache folders."""
+    """Return the cache folder, or ``""`` if no folder is writable; delete all cache folders but the latest three."""
     digest = source_digest(words=(b"@jit", b"@lean", b"@inlined", b"(NamedTuple)"))
     name = f"hushbandits-{digest[:15]}{int(numba.config.OPT)}"
     for place in (numba.config.CACHE_DIR or ROOT / "__pycache__", AppDirs("numba", appauthor=False).user_cache_dir):
@@ -50,7 +50,7 @@ def folder() -> str:
             made.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=made).close()
             os.utime(made)
-            for old in sorted(made.parent.glob("hushbandits-" + 16 * "[0-9a-f]"), key=os.path.getmtime)[:-_KEPT]:
+            for old in sorted(made.parent.glob("hushbandits-" + 16 * "[0-9a-f]"), key=os.path.getmtime)[:-3]:
                 shutil.rmtree(old, ignore_errors=True)
             return str(made)
     return ""
@@ -80,7 +80,7 @@ class _Cache(FunctionCache):
 
     parts: Sequence[_Part]
 
-    def _index_key(self, sig: Any, codegen: Any) -> str:
+    def _index_key(self, sig: Signature | tuple[object, ...], codegen: numba.core.codegen.Codegen) -> str:
         args = sig if isinstance(sig, tuple) else sig.args
         named = [*self.parts, *_tuples(args)]
         key = repr((args, codegen.magic_tuple(), named))
