@@ -29,15 +29,13 @@ _HOMES = {
     for alias in node.names
 }
 __all__ = sorted(_HOMES)
-#: Those that are modules.
-_ROOMS = ("stats", "testing")
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
-    found = _import_module(f"{home}.{name}") if name in _ROOMS else getattr(_import_module(home), name)
+    found = _import_module(f"{home}.{name}") if name in ("stats", "testing") else getattr(_import_module(home), name)
     globals()[name] = found
     return found
 

@@ -24,8 +24,6 @@ AnyAgent = str | type | Callable[..., Team] | object
 AnyWrapper = str | Wrapper | type[Wrapper]
 #: Plays what was trained.
 _TRAINED = "hushbandits.baselines.sb3:Trained"
-#: Ids as PettingZoo and Gymnasium read them.
-_ID = re.compile(r"[\w:.-]+")
 
 
 def _announce(id: str) -> None:
@@ -33,7 +31,7 @@ def _announce(id: str) -> None:
 
     ``ValueError``, and nothing is registered, where one of them has such an id or takes none.
     """
-    if not _ID.fullmatch(id):
+    if not re.fullmatch(r"[\w:.-]+", id):  # as PettingZoo and Gymnasium read ids
         raise ValueError(f"id={shown(id)} must consist of letters, digits, '_', '.', ':' and '-', such as 'Mine-v0'")
     public = f"hushbandits/{id}"
     petting = hasattr(pettingzoo, "register")

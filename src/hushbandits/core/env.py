@@ -67,7 +67,6 @@ class Env(Rounds):
     [1, 1]
     """
 
-    setting: ClassVar[str]
     wrappers: tuple[Wrapper, ...]
     #: The wrappers as they were built: what a team may read, without any run's state.
     configured: tuple[Wrapper, ...]

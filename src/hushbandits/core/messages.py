@@ -58,8 +58,7 @@ class Field:
             raise ValueError(
                 f"dtype={self.dtype!r} of a field must be bits ('?'), integers ('i8') or floats ('f8')"
             ) from None
-        whole = isinstance(self.shape, tuple) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in self.shape)
-        if not whole:
+        if not isinstance(self.shape, tuple) or any(not isinstance(n, (int, np.integer)) or n < 0 for n in self.shape):
             raise ValueError(f"shape={self.shape!r} of a field must be a tuple of integers ≥ 0")
         of: type[float] = float if kind.kind == "f" else int
         span = of(least if self.low is None else self.low), of(most if self.high is None else self.high)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 #: Options of a task that only change the learner's reward; they do not matter for play.
 EARNED = ("cost_coefficients", "reward_source")
 
-#: Metrics that may have a price.
-_PRICED = ("bits", "epsilon", "messages")
 #: Largest number of an observation: what float32 holds.
 WIDE = float(np.finfo(np.float32).max)
 #: Width, low and high of a part of an observation; without bounds, they are infinite.
@@ -339,7 +337,8 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
     """Return each metric's cost per unit; raise ``ValueError`` if a metric of `coefficients` cannot have a cost."""
     if not isinstance(coefficients, Mapping | None):
         raise ValueError(f"cost_coefficients={shown(coefficients)} must be a dict, such as {{'messages': 0.01}}")
-    given, known = dict(coefficients or {}), [cost for cost in _PRICED if coefficients and cost in core.metrics_spec]
+    given, priced = dict(coefficients or {}), ("bits", "epsilon", "messages")
+    known = [cost for cost in priced if coefficients and cost in core.metrics_spec]
     for name in given:
         if name not in known:
             raise ValueError(f"cost_coefficients={shown(given)}: {shown(name)} must be one of {', '.join(known)}")

@@ -43,8 +43,6 @@ def handed(value: Array) -> Array:
 
 def as_array(value: object) -> Array:
     """Return `value` as an array; ragged lists become an object array of shape ()."""
-    if type(value) is np.ndarray:
-        return value
     try:
         return np.asarray(value)
     except (ValueError, TypeError):
@@ -277,9 +275,8 @@ def stacked(space: Space, values: Sequence[Stacked], names: Sequence[str], lead:
 def _at_once(space: Space, values: Sequence[Stacked]) -> Stacked:
     """Return the stacked actions if all lie in `space` and need no conversion, else ``None``."""
     try:
-        action: Stacked
         if isinstance(space, spaces.Dict):
-            action = {name: np.array([value[name] for value in values]) for name in space}
+            action: Stacked = {name: np.array([value[name] for value in values]) for name in space}
         else:
             action = np.array(values)
     except (KeyError, TypeError, IndexError, ValueError, RuntimeError):  # ragged, no dict, or a tensor with a gradient

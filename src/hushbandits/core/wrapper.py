@@ -164,8 +164,7 @@ class Wrapper(Channel, GuaranteeSource):
 
     def __repr__(self) -> str:
         taken = inspect.signature(type(self).__init__).parameters
-        state = vars(self)
-        pairs = [f"{k}={state[k]!r}" for k in taken if k in state and k != "name"]
+        pairs = [f"{k}={vars(self)[k]!r}" for k in taken if k in vars(self) and k != "name"]
         return f"{type(self).__name__}({', '.join(pairs)})"
 
 

@@ -18,7 +18,6 @@ from hushbandits.core.utils.validate import affordable, integer, reals, shown
 _LAW = Registry(
     "reward law", "a Law class", lambda cls: issubclass(cls, Law), {name: Spec(law) for name, law in LAWS.items()}
 )
-_FEW = 64  # arms that are sorted by insertion
 _NO_ORDER, _NO_MEANS = np.empty((0, 0), np.int64), np.empty(0)
 
 
@@ -84,7 +83,7 @@ def draw_means(means: Sequence[float] | UniformMeans, n_arms: int | None, law: L
 def draw_locations(means: Array | UniformMeans, n_arms: int, permute: bool, rng: Streams) -> Array:
     """Return ``(R, K)`` arm locations, drawn or given, for every run; shuffled within runs if `permute` is true."""
     cursors, locations = rng.cursors(part=INSTANCE), np.empty((len(rng), n_arms))
-    many = permute and n_arms > _FEW
+    many = permute and n_arms > 64  # fewer are sorted by insertion
     order = rng.uniforms(0, (2, n_arms), INSTANCE)[:, 1].argsort(1) if many else _NO_ORDER
     given, low, high = (_NO_MEANS, means.low, means.high) if isinstance(means, UniformMeans) else (means, 0.0, 0.0)
     _place(cursors, order, given, low, high - low, permute, locations)

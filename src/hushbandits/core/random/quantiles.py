@@ -47,8 +47,7 @@ def _table(law: Smooth, location: float) -> Array | None:
 def _tables(law: Smooth, locations: tuple[float, ...]) -> tuple[Array, Array]:
     """Return the `locations` for which an accurate table exists, and these tables."""
     found = {location: table for location in locations if (table := _table(law, location)) is not None}
-    shape = 2, _OCTAVES, _PIECES, _DEGREE + 1
-    return np.array(list(found)), np.array(list(found.values())).reshape(-1, *shape)
+    return np.array(list(found)), np.array(list(found.values())).reshape(-1, 2, _OCTAVES, _PIECES, _DEGREE + 1)
 
 
 @jit

@@ -75,18 +75,13 @@ def _written(kind: type) -> str:
     """Return a built-in class's name, the path ``"module:Class"`` of an importable user-defined class, or ``""``."""
     if CLASSES.get(kind.__name__) is kind:
         return kind.__name__
-    if kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__:
-        return ""
-    return f"{kind.__module__}:{kind.__qualname__}"
+    local = kind.__module__ == "__main__" or "." in kind.__qualname__ or "<" in kind.__qualname__
+    return "" if local else path_of(kind)
 
 
 def canonical(value: object) -> str:
     """Return the canonical JSON of `value`, with sorted keys and no spaces."""
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-#: Parameters of every env that decide neither rewards nor world.
-_ASIDE = ("wrappers", "extra_fields", "fields", "runs")
 
 
 def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str = "") -> str:
@@ -112,7 +107,8 @@ def seed_text(env: Any, params: Params, paired: Collection[str] = (), group: str
     """
     stated: dict[str, object] = {"env": env.__name__}
     known = parameters(env)
-    counting = env.seed_fields or {name: name for name in known if name not in _ASIDE}
+    aside = "wrappers", "extra_fields", "fields", "runs"  # of every env: they decide neither rewards nor world
+    counting = env.seed_fields or {name: name for name in known if name not in aside}
     for field, parameter in counting.items():
         if parameter not in paired:
             default = known[parameter].default if parameter in known else None

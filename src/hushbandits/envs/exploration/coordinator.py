@@ -58,10 +58,9 @@ def claimed(termination: str, vote_cost: int, eta: float, tolerance: float) -> t
     """Return Féraud et al.'s claim of (ε, η)-privacy; no claim if the coordinator ends runs or votes cost 0."""
     if termination == "coordinator" or vote_cost == 0:
         return ()
-    words = f"how often an observer names an ε-optimal arm (ε = {tolerance:g}, η = {eta:g})"
     return hides(
         f"arm selection at confidence 1 − η = {1 - eta:g}",
-        f"none: (ε, η)-privacy bounds {words}",
+        f"none: (ε, η)-privacy bounds how often an observer names an ε-optimal arm (ε = {tolerance:g}, η = {eta:g})",
         "an observer of one player's messages who knows the algorithm",
         (FROM_BELOW, "no differential privacy"),
         "Féraud et al. 2019, theorem 1",

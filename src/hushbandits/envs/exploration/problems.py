@@ -52,8 +52,7 @@ def problem_arms(
         drift = known.drift if means is None else 0.0
     if means is None:
         means = known.means
-    law = known.rewards if rewards is None else rewards
-    return Arms(means, law, n_arms=n_arms, drift=drift, **(rest or {}))
+    return Arms(means, known.rewards if rewards is None else rewards, n_arms=n_arms, drift=drift, **(rest or {}))
 
 
 def vote_threshold(delta: float, beta: float) -> int:
@@ -63,11 +62,7 @@ def vote_threshold(delta: float, beta: float) -> int:
 
     A quotient within 1e-12 of a whole number is that number: rounding must not cost a vote.
     """
-    return math.floor(_quotient(delta, beta) * (1 + 1e-12))
-
-
-def _quotient(delta: float, beta: float) -> float:
-    return math.log(delta) / math.log(beta)
+    return math.floor(math.log(delta) / math.log(beta) * (1 + 1e-12))
 
 
 def check_confidence(delta: float, eta: float, n_agents: int) -> None:
@@ -83,7 +78,7 @@ def check_confidence(delta: float, eta: float, n_agents: int) -> None:
         ...
     ValueError: delta=0.05 must lie in [η^N, η²] = [0.0523348, 0.81] for eta=0.9 and n_agents=28; ...
     """
-    quotient = _quotient(delta, eta)
+    quotient = math.log(delta) / math.log(eta)
     if quotient * (1 + 1e-12) < 2:
         hint = f"choose eta ≥ {math.sqrt(delta):.6g}"
     elif quotient > n_agents * (1 + 1e-12):

@@ -34,11 +34,6 @@ def _kept(wrappers: Sequence[Wrapper]) -> float:
     return float(np.prod([1 - w.drop_prob for w in wrappers if w.drop_prob is not None]))
 
 
-def _voters(env: World) -> int:
-    """Return the number of agents with a positive probability of acting."""
-    return int((env.weights > 0).sum())
-
-
 def check_end(env: World) -> None:
     """Raise ``ValueError`` if termination, horizon and moving arms are incompatible, or if a run may never end."""
     if env.horizon is None and env.termination == "horizon":
@@ -47,7 +42,7 @@ def check_end(env: World) -> None:
         raise ValueError(f"allow_vote_resets=True needs termination='horizon', not {env.termination!r}")
     if env.arms.moving and (env.inactive_agents == "drop" or not env.law.unit_interval):
         raise ValueError("drift= and n_change_points= need inactive_agents='keep' and rewards in [0, 1]")
-    everyone, voters = env.termination_by == "everyone", _voters(env)
+    everyone, voters = env.termination_by == "everyone", np.count_nonzero(env.weights)
     mute = everyone or env.votes_needed > voters
     if env.horizon is None and env.termination == "coordinator" and env.inactive_agents == "keep" and mute:
         why = "termination_by='everyone'" if everyone else f"{env.votes_needed} votes needed, {voters} agents act"
@@ -56,7 +51,7 @@ def check_end(env: World) -> None:
 
 def admit(env: World, team: Team) -> None:
     """Raise ``ValueError`` if the team's runs cannot be decided or may never end; warn if votes have no effect."""
-    voters = _voters(env)
+    voters = np.count_nonzero(env.weights)  # agents that act
     short = env.termination_by == "coordinator" and env.votes_needed > voters
     if not isinstance(team, VotingTeam):
         counts = env.termination_by == "coordinator" and not short and _kept(env.wrappers) > 0

@@ -23,7 +23,6 @@ from hushbandits.envs.feedback.users import BlockInbox, Cohort, Individuals
 
 #: The easy instances of Chowdhury & Zhou 2023.
 EASY = UniformMeans(0.25, 0.75)
-_RAW_BITS = 64  # a reward that no wrapper encodes is sent as a double
 _COUNT = Field(dtype="i8", low=0)
 #: The fields of a block's report.
 _REPORT = {"reward": Field(), "n": Field(dtype="i8")}
@@ -166,7 +165,7 @@ class Feedback(Env):
             self.served, self._bits = np.zeros((2, *shape), np.int64)
             self._regret = np.zeros(shape)
             self._who = np.broadcast_to(np.arange(self.n_agents), shape)
-            self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, _RAW_BITS)
+            self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, 64)  # a raw reward is sent as a double
             self._horizons = np.full(shape, self.horizon)
         else:
             _restart(rows, cursors, self._blocks, self.served, self._bits, self._regret, self._t, self._live)

@@ -84,7 +84,8 @@ class SealedBlocks(Channel):
             crowd: Cohort = message["reward"]
             modulus = crowd.planned * by.quantization_levels + 1
             message = message.encode(np.full(crowd.planned.shape, by.quantization_levels), self._rngs)
-            message = message.with_fields(modulus=modulus, bits=_bits(modulus))
+            bits = np.array([[(m - 1).bit_length() for m in row] for row in modulus.tolist()])
+            message = message.with_fields(modulus=modulus, bits=bits)
         crowd = message["reward"]
         least: Array | int = by.min_cohort
         if self._needed is not None:
@@ -120,10 +121,6 @@ def _open(sums, modulus, n, keep, left, total):  # type: ignore[no-untyped-def]
     for r in range(n.shape[0]):
         for m in range(n.shape[1]):
             left[r, m], total[r, m] = (n[r, m], sums[r, m] % modulus[r, m]) if keep[r, m] else (0, 0)
-
-
-def _bits(modulus: Array) -> Array:
-    return np.array([[(m - 1).bit_length() for m in row] for row in modulus.tolist()])
 
 
 class Blocks(Payload):

@@ -90,8 +90,7 @@ class ClientArms(Arms):
             if not abs(average - 1) <= 1e-9:
                 raise ValueError(f"factors of arm {k} must average 1 over the agents, not {average:g}")
         low, high = self.law.locations
-        source = self._source
-        ends = (source.low, source.high) if isinstance(source, UniformMeans) else (source,)
+        ends = (self._source.low, self._source.high) if isinstance(self._source, UniformMeans) else (self._source,)
         for end in ends:
             own = values * end
             if outside := np.argwhere((own < low) | (own > high)).tolist():

@@ -38,8 +38,7 @@ GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
 
 def adjacency(graph: str | nx.Graph, n_agents: int) -> Array:
     """Return the adjacency of an undirected graph, named or given, ``(M, M)`` bool."""
-    n_agents = count("n_agents", n_agents, 1)
-    return graph_links(graph, n_agents, everyone=True).matrix
+    return graph_links(graph, count("n_agents", n_agents, 1), everyone=True).matrix
 
 
 def graph_links(graph: str | nx.Graph, n_agents: int, everyone: bool) -> Links:

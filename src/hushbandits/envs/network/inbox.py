@@ -217,8 +217,7 @@ class SlotInbox(Inbox):
             return value
         if self._drawn is None:
             self._drawn = self._order()
-        order = self._drawn
-        return np.take_along_axis(value, order.reshape(*order.shape, *(1,) * (value.ndim - 3)), 2)
+        return np.take_along_axis(value, self._drawn.reshape(*self._drawn.shape, *(1,) * (value.ndim - 3)), 2)
 
     def _gathered(self, values: Array, mask: Array, empty: int = 0) -> Array:
         ring, slots = self._ring, self._slots

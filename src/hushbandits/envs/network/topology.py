@@ -46,7 +46,11 @@ class Places:
     def __init__(self, graphs: Sequence[Links], max_hops: int | str | None, pace: int, routing: str, root: int | str):
         self.graphs, self._routing, self._root = graphs, routing, root
         agents = len(graphs[0].degree)
-        gamma = self._max_hops_of(max_hops, agents)
+        if isinstance(max_hops, str):
+            whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
+            gamma = dict(zip(SHARES_OF_DIAMETER, (whole, less, less, more), strict=True))[max_hops]
+        else:
+            gamma = np.full(len(graphs), max(1, agents - 1) if max_hops is None else max_hops)
         near = [self._near(g, int(max_hops)) for g, max_hops in enumerate(gamma)]
         far = np.array([it.hops.max(initial=0) for it in near])
         width = max(it.sender.shape[1] for it in near)
@@ -58,12 +62,6 @@ class Places:
         self.slots = Slots(near, gamma, pace)
         # Envs with equal parameters share them.
         self.edges = locked(np.stack([self._edges(g, near[g], int(max_hops)) for g, max_hops in enumerate(gamma)]))
-
-    def _max_hops_of(self, max_hops: int | str | None, agents: int) -> Array:
-        if not isinstance(max_hops, str):
-            return np.full(len(self.graphs), max(1, agents - 1) if max_hops is None else max_hops)
-        whole, less, more = self.diameter, self.diameter // 2, (self.diameter + 1) // 2
-        return dict(zip(SHARES_OF_DIAMETER, (whole, less, less, more), strict=True))[max_hops]
 
     def _near(self, g: int, max_hops: int) -> Near:
         if self._routing == "tree":
