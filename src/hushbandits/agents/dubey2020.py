@@ -234,15 +234,12 @@ class ByzantineUCB(NetworkTeam):
     def ahead(self) -> int:
         """Enlarge the sample buffers, and return the number of rounds that fit in them."""
         self._samples.reserve(self._room)
-        self._refresh()
-        return self._ahead
-
-    def _refresh(self) -> None:
         self.state = self.state._replace(samples=self._samples.state)
+        return self._ahead
 
     def receive(self, inbox: Inbox) -> None:
         """Add each agent's own reward and the received rewards to its samples (lines 14–28)."""
         own = self.state.own_arm[..., None], self.state.own_reward[..., None]
         arm, reward = (np.concatenate([x, inbox[name]], 2) for x, name in zip(own, ("arm", "reward"), strict=True))
         self._samples.add(arm, reward, np.concatenate([np.ones((*arm.shape[:2], 1), bool), inbox.arrived], 2))
-        self._refresh()
+        self.state = self.state._replace(samples=self._samples.state)

@@ -18,7 +18,6 @@ from hushbandits.core.utils import Array, Seeds, integer
 LONGEST = 1 << 53
 _BLOCK = 1 << 12  # uniforms that are read ahead, at most
 _AHEAD = 128  # exponentials that a generator draws ahead
-_TINY = 1e-15  # below it, a geometric sample may exceed all integers
 
 #: Names of streams that this process has opened, by their words.
 _NAMES: dict[int, str] = {}
@@ -250,13 +249,12 @@ class Draws(Sequence[np.random.Generator]):
     def geometric_differences(self, p: Array) -> Array:
         """Return differences of two samples ``geometric(p)`` of each run's generator, ``(R, C)``; 0 where p is 0."""
         out, most = np.zeros(p.shape, np.int64), 2 * p.shape[1]
-        slow = np.any((p >= 1 / 3) | (p > 0) & (p < _TINY), 1) | (most > _AHEAD)  # not of exponentials, or not integers
-        if slow.any():
-            at = np.where(slow[:, None], p, 0.0).nonzero()
+        if most > _AHEAD or (p >= 1 / 3).any():  # from 1/3 on, NumPy makes them of uniforms
+            at = p.nonzero()
             for run, c, share in zip(*(each.tolist() for each in (*at, p[at])), strict=True):
                 geometric = self[run].geometric
                 out[run, c] = geometric(share) - geometric(share)
-            p = np.where(slow[:, None], 0.0, p)
+            return out
         for run in np.flatnonzero(p.any(1) & (self._used + most > _AHEAD)).tolist():
             rng = self[run]
             self._before[run] = rng.bit_generator.state

@@ -63,7 +63,7 @@ class NetworkTask(Picture, ArmTask):
     def step(self, action: Stacked) -> Array:
         if self._learners is None:
             self._learners = (type(self) is NetworkTask and Learners.of(self, self._code)) or False
-        core: World = self.core
+        core = self.core
         if self._learners is False or core._phase != "pull":
             return super().step(action)
         reward = self._learners.play(core._check_action(self.arms(self.decode(action))))

@@ -114,8 +114,7 @@ class FixedHorizon(Env):
     def _passed(self, rounds: int) -> None:
         """Count rounds that compiled code has played."""
         self._t = self._t + rounds
-        if not self._abreast or self._t[0] >= self.horizon:
-            self._live = self._t < self.horizon
+        self._live = self._t < self.horizon
         self._phase = "pull" if np.count_nonzero(self._live) else "over"
 
     # attrgetter is fast: every phase reads these.
