@@ -1,6 +1,5 @@
 """Central DP, in which a trusted server adds noise to the sums of blocks."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -8,8 +7,7 @@ import numpy as np
 from hushbandits.core import Array, Fields, Guarantee, Inbox, Payload, World, flag
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import plans, samplers
-from hushbandits.privacy.ledger import Kinds
-from hushbandits.privacy.noise import Half, NoiseLaw
+from hushbandits.privacy.noise import NoiseLaw
 from hushbandits.privacy.plans import Plan, Release
 from hushbandits.wrappers.mechanism import Standalone
 
@@ -34,7 +32,7 @@ class CentralLaplace(Standalone):
 
     @property
     def in_one_pass(self) -> bool:
-        return self.discrete and self.keeps(CentralLaplace)
+        return self.discrete and self.noise != "exact" and self.keeps(CentralLaplace, "added")
 
     def added(self, n: int) -> NoiseLaw:
         """Return the distribution of the server's noise on the sum of a block planned for `n` users."""
@@ -42,16 +40,10 @@ class CentralLaplace(Standalone):
             return samplers.Laplace(1 / self.epsilon)
         return samplers.DiscreteLaplace(self.planned(n).g / self.epsilon)
 
-    def _step(self, n: int) -> tuple[float]:
-        """Return p if the noise of a block of `n` users is the difference of two geometric samples, else NaN."""
-        half = self.added(n).half if n else Half(1.0, 0.0)
-        return (half.p if half is not None and half.p is not None and half.share == 1.0 else math.nan,)
-
     def plan(self, n: int) -> Plan:
         return plans.central_pure(n, self.epsilon, self._p)
 
     def message_fields(self, fields: Fields, env: World) -> Fields:
-        self._steps = Kinds(self._step, float)
         return super().message_fields(fields, env) if self.discrete else self._raw(fields, env)
 
     def send(self, message: Payload, env: World) -> Payload:
@@ -80,8 +72,6 @@ class CentralLaplace(Standalone):
 
     def noise_on(self, sizes: Array) -> Array:
         """Return a sample of the server's noise on the sum of each block, ``(R, M)``; 0 for blocks without users."""
-        if self.noise != "exact" and not np.isnan(p := self._steps.by_size(sizes)[0]).any():
-            return self.rngs.geometric_differences(p)
         noise = np.zeros(sizes.shape, np.int64 if self.discrete else float)
         for r, m, n in blocks(sizes):
             law = self.added(n)

@@ -31,8 +31,8 @@ class Encoder(Protocol):
     def noise_of(self, n: int) -> Noise:
         """Return the noise that each user of a block of `n` users adds."""
 
-    def noise_on(self, sizes: Array) -> Array:
-        """Return the noise that a trusted server adds to the sum of each block."""
+    def added(self, n: int) -> Noise:
+        """Return a trusted server's noise on the sum of a block of `n` users, a difference of geometric samples."""
 
 
 class OnePass:
@@ -55,16 +55,19 @@ class OnePass:
 
     def _row(self, n: int) -> tuple[float, ...]:
         """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
-        secure = self._secure
-        half = halved(self._mechanism.noise_of(n)) if n and secure is not None else Half(0.0, 0.0)
-        g, tau, modulus, bits = self._mechanism.numbered(n)
-        if half is None or self._mechanism.odd or max(g, tau, modulus) > _EXACT:
+        secure, mechanism = self._secure, self._mechanism
+        half = halved(mechanism.added(n) if secure is None else mechanism.noise_of(n)) if n else Half(0.0, 0.0)
+        g, tau, modulus, bits = mechanism.numbered(n)
+        if half is None or mechanism.odd or max(g, tau, modulus) > _EXACT:
             return (0.0,) * 11
         p = np.nan if half.p is None else half.p
         scale = math.log1p(-p) if p < 1.0 else -math.inf
-        fewest, shares = (1, 1) if secure is None else (secure.fewest(n, self._env), secure.shares(n, modulus))
-        cost = self._mechanism.ledger.cost(n)
-        return 1.0, float(joined(n, half.share)), p, scale, g, tau, modulus, bits * shares, fewest, *cost
+        fewest, shares, noise = 1, 1, 0.0  # the users of a trusted server add no noise
+        if secure is not None:
+            fewest, shares = secure.fewest(n, self._env), secure.shares(n, modulus)
+            noise = float(joined(n, half.share))
+        cost = mechanism.ledger.cost(n)
+        return 1.0, noise, p, scale, g, tau, modulus, bits * shares, fewest, *cost
 
     @classmethod
     def of(cls, env: World) -> Self | None:
@@ -92,11 +95,11 @@ class OnePass:
         kinds, ledger, law = self._kinds, self._mechanism.ledger, self._env.law
         spent, sums = (ledger.worst, ledger.worst_delta), np.empty((0, 0), np.int64)
         if self._secure is None or not isinstance(law, Bernoulli):
-            ready, g = kinds.by_size(n)[[0, 4]]
+            ready, p, g = kinds.by_size(n)[[0, 2, 4]]
             if not ready[n > 0].all():
                 return None
             sums = Pooled(n, law, location, cursors.copy()).encode(g.astype(np.int64), self._mechanism.rngs).total()
-            sums += 0 if self._secure else self._mechanism.noise_on(n)
+            sums += 0 if self._secure else self._mechanism.rngs.geometric_differences(p)
         left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
         given, out = (location, cursors, sums, self._mechanism.rngs.cursors), (left, total, arrived)
         while new := _play(n, *given, kinds.known, kinds.table, bits, *spent, *out):

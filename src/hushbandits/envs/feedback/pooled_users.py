@@ -220,9 +220,11 @@ class Pooled(Cohort):
 
 def _add_rounded(law: Law, cursors: Array, at: Array, n: Array, where: Array, g: Array, total: Array) -> bool:
     """Add sums of rounded rewards to the totals of the blocks `at`; return whether the law has a rounding."""
-    kind, location, levels = np.empty(len(g), np.int64), np.empty(len(g)), np.empty(len(g), np.int64)
-    kinds = _alike(np.lexsort((g, where)), where, g, kind, location, levels)
-    location, levels = location[:kinds], levels[:kinds]
+    order, kind, new = np.lexsort((g, where)), np.empty(len(g), np.int64), np.ones(len(g), bool)
+    location, levels = where[order], g[order]
+    new[1:] = (location[1:] != location[:-1]) | (levels[1:] != levels[:-1])
+    kind[order] = new.cumsum() - 1  # equal blocks share a rounding
+    location, levels = location[new], levels[new]
     first = np.cumsum(levels + 2) - levels - 1
     for some in _groups(levels, _AT_ONCE):
         pmf = law.roundings(location[some], levels[some])
@@ -230,22 +232,6 @@ def _add_rounded(law: Law, cursors: Array, at: Array, n: Array, where: Array, g:
             return False
         add_multinomials(cursors, at, n, kind, some, levels, first, pmf, total)
     return True
-
-
-@lean
-def _alike(order, where, g, kind, location, levels):
-    """Write each block's kind, and the location and g of each kind; return the number of kinds, which share a rounding.
-
-    `order` sorts the blocks by location and g.
-    """
-    kinds = 0
-    for i in range(order.size):
-        b = order[i]
-        if i == 0 or where[b] != location[kinds - 1] or g[b] != levels[kinds - 1]:
-            location[kinds], levels[kinds] = where[b], g[b]
-            kinds += 1
-        kind[b] = kinds - 1
-    return kinds
 
 
 def _groups(sizes: Array, most: int) -> list[Array]:
