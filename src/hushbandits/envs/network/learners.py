@@ -8,7 +8,7 @@ import numpy as np
 from hushbandits.core import Arms, Array, lean
 from hushbandits.core.utils.jit import machine_code
 from hushbandits.envs.network.inbox import Mail
-from hushbandits.envs.network.rules import Books, Fates, Payment, Rules, compiled
+from hushbandits.envs.network.rules import Books, Fates, Payment, Rules, compiled, nothing
 from hushbandits.envs.rounds.env import compiles, shifted
 from hushbandits.envs.rounds.task import ArmTask, add_pulls, add_tallies
 
@@ -28,11 +28,6 @@ class _Statistics(NamedTuple):
 
 
 @lean
-def _act(own, t, r, arms):
-    """Leave the arms that the actions chose."""
-
-
-@lean
 def _learn(own, r, arms, rewards):
     add_pulls(arms[r], rewards[r], own.pulls[r], own.sums[r], own.observations[r], own.at[0], own.at[1])
 
@@ -44,7 +39,7 @@ def _hear(own, r, heard, t):
     seen[:, own.at[4]] = min(t / own.horizon, 1.0)
 
 
-_RULES = Rules(_act, _learn, _hear, "tally")
+_RULES = Rules(nothing, _learn, _hear, "tally")  # actions choose the arms
 
 
 class Learners:
