@@ -23,9 +23,7 @@ _SHIPPED = {1000: 184, 3000: 252, 10_000: 329}
 
 EXPERIMENTS = (
     _declared(
-        "regret",
-        "Regret and messages of 15 agents",
-        "figure 1, from the released code",
+        "regret", "Regret and messages of 15 agents", "figure 1, from the released code",
         env=Component("FedLinear-v0", horizon=_T),
         agents=[CENTRAL, FED, ASYNC, ALONE, EAGER, LAZY, OFTEN, OFTENER],
         metrics=("regret", "messages", "uploads", "downloads"),
@@ -60,9 +58,7 @@ EXPERIMENTS = (
         ],
     ),
     _declared(
-        "agents",
-        "Regret and messages against the number of agents",
-        "figure 1, from the released code",
+        "agents", "Regret and messages against the number of agents", "figure 1, from the released code",
         env=Component("FedLinear-v0", horizon=_T),
         agents=[FED, ASYNC],
         sweep={"env.n_agents": (5, 15, 30, 50)},
@@ -77,10 +73,7 @@ EXPERIMENTS = (
         ],
     ),
     _declared(
-        "ranked",
-        "Agents that act unequally often, agent m with a weight 1/m",
-        "experiments",
-        own=True,
+        "ranked", "Agents that act unequally often, agent m with a weight 1/m", "experiments", own=True,
         env=Component("FedLinear-v0", horizon=_T, activity="ranked"),
         agents=[FED, ASYNC, ALONE],
         figures=(Figure(y="regret", log="x"),),

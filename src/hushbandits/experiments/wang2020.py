@@ -23,10 +23,7 @@ _declared = paper.declaring(
 
 EXPERIMENTS = (
     _declared(
-        "syncs",
-        "Synchronisations by an event, and at fixed times",
-        "algorithm 1",
-        own=True,
+        "syncs", "Synchronisations by an event, and at fixed times", "algorithm 1", own=True,
         env=Component("FedLinear-All-v0", n_agents=_M, n_features=_D, horizon=_T),
         agents=[CENTRAL, DIS, BATCH, SOONER, LATER, ALONE],
         figures=(Figure(y="regret", log="x"), Figure(y="messages")),
@@ -43,10 +40,7 @@ EXPERIMENTS = (
         ],
     ),
     _declared(
-        "agents",
-        "Regret of all agents against their number",
-        "theorem 1",
-        own=True,
+        "agents", "Regret of all agents against their number", "theorem 1", own=True,
         env=Component("FedLinear-All-v0", n_features=_D, horizon=_T),
         agents=[CENTRAL, ALONE],
         sweep={"env.n_agents": (1, 5, 15, 30)},

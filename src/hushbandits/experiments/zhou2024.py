@@ -26,9 +26,7 @@ _declared = paper.declaring(
 
 EXPERIMENTS = (
     _declared(
-        "epsilon",
-        "Regret against ε, local noise",
-        "theorem 4.1",
+        "epsilon", "Regret against ε, local noise", "theorem 4.1",
         env=Component("PrivateFedLinear-v0", **_SIZES, horizon=10_000),
         agents=[FROZEN, WITHIN],
         sweep={"env.epsilon": (0.2, 1.0, 5.0)},
@@ -41,9 +39,7 @@ EXPERIMENTS = (
         ],
     ),
     _declared(
-        "horizon",
-        "Regret against the horizon, local noise",
-        "theorem 4.1",
+        "horizon", "Regret against the horizon, local noise", "theorem 4.1",
         env=Component("PrivateFedLinear-v0", **_SIZES, epsilon=1.0),
         agents=[FROZEN],
         sweep={"env.horizon": (2500, 10_000, 40_000)},
@@ -55,10 +51,7 @@ EXPERIMENTS = (
         quick={"runs": 5, "env.horizon": (100, 200, 400)},
     ),
     _declared(
-        "batch",
-        "Regret against the size of batches, local noise",
-        "experiments",
-        own=True,
+        "batch", "Regret against the size of batches, local noise", "experiments", own=True,
         env=Component("PrivateFedLinear-v0", **_SIZES, epsilon=1.0, horizon=10_000),
         agents=[FROZEN],
         sweep={"env.batch": (5, 25, 125)},
@@ -71,9 +64,7 @@ EXPERIMENTS = (
         ],
     ),
     _declared(
-        "agents",
-        "Regret against the number of agents, with local noise and hardly any",
-        "theorem 4.1",
+        "agents", "Regret against the number of agents, with local noise and hardly any", "theorem 4.1",
         env=Component("PrivateFedLinear-v0", **_WORLD, epsilon=1.0, horizon=10_000),
         agents=[FROZEN],
         sweep={"env.n_agents": (5, 20, 80), "env.sigma": ("zhou2024", _QUIET)},
@@ -89,10 +80,7 @@ EXPERIMENTS = (
         quick={"runs": 5, "env.horizon": 200, "env.n_agents": (2, 4, 8)},
     ),
     _declared(
-        "width",
-        "Regret against the width of confidence ellipsoids, local noise",
-        "experiments",
-        own=True,
+        "width", "Regret against the width of confidence ellipsoids, local noise", "experiments", own=True,
         env=Component("PrivateFedLinear-v0", **_SIZES, epsilon=1.0, horizon=10_000),
         agents=[FROZEN, NARROW],
         figures=(Figure(y="regret", log="x"),),
