@@ -5,7 +5,6 @@ import pytest
 
 import hushbandits as hb
 
-
 #: A step of a network is one compiled round; blocks of feedback pass their protocol in one compiled pass.
 MOST = [
     ("CoopNetwork-v0", {}, 26, 12),

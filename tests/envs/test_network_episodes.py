@@ -84,7 +84,7 @@ def equal(one, two, path=""):
 
 
 def estimated(samples, log_inverse_delta):
-    out = np.zeros(samples.shape)
+    out = np.zeros(samples.state.n.shape)
     estimates(copy.deepcopy(samples), log_inverse_delta, out)
     return out
 
