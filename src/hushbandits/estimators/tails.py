@@ -80,7 +80,7 @@ def take(own, r, m, values, counts):
         n, count, head = own.n[r, m, k], counts[k], own.head[r, m, k]
         x, total, rest, s = head[_ODD], head[_SUM], head[_REST], 0
         own.n[r, m, k] = n + count
-        while s + 1 < count + n % 2:
+        while s + 1 < count + n % 2:  # a pair is left; while n is odd, its first value has waited since the last call
             if n % 2 == 0:
                 x, s = values[k, s], s + 1
             y, s, n = values[k, s], s + 1, 0
