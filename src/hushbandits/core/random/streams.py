@@ -223,7 +223,7 @@ class Draws(Sequence[np.random.Generator]):
         self.cursors = rng.cursors(part=part)
         self._made: dict[int, np.random.Generator] = {}
         #: Exponentials that each generator has drawn ahead, how many of them are used, and its state before.
-        self._ahead, self._used = np.empty((len(self), _AHEAD)), np.full(len(self), _AHEAD)
+        self._ahead, self._used = np.empty((0, _AHEAD)), np.full(len(self), _AHEAD)
         self._before: dict[int, Mapping[str, object]] = {}
 
     def __len__(self) -> int:
@@ -255,6 +255,8 @@ class Draws(Sequence[np.random.Generator]):
                 geometric = self[run].geometric
                 out[run, c] = geometric(share) - geometric(share)
             return out
+        if not len(self._ahead):  # few streams read ahead
+            self._ahead = np.empty((len(self), _AHEAD))
         for run in np.flatnonzero(p.any(1) & (self._used + most > _AHEAD)).tolist():
             rng = self[run]
             self._before[run] = rng.bit_generator.state
