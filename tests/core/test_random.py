@@ -204,7 +204,7 @@ def test_binomials_and_multinomials_have_the_bits_of_numpys(n, p):
     cursors, pmf = Streams(spawn_seeds(n, 1)).cursors(), ClippedGaussian().rounding(p, 50)
     rng, total, (zero, g) = generator_at(cursors[0]), np.zeros(1, np.int64), np.array([[0], [50]])
     assert [numpy_binomial(cursors, 0, n, p) for _ in range(200)] == rng.binomial(n, p, 200).tolist()
-    add_multinomials(cursors, zero, np.array([n]), zero, zero, g, zero + 1, np.append(0.0, pmf), total)
+    add_multinomials(cursors, zero, np.array([n]), zero, 0, g, np.append(0.0, pmf), total)
     assert total[0] == rng.multinomial(n, pmf) @ np.arange(51)
 
 

@@ -197,9 +197,10 @@ class Idle(hb.Wrapper):
 
 SHARES = [{"epsilon": 5.0}, {"epsilon": 0.1, "min_participants": 0.5}, {"min_participants": 9}]
 HIDDEN = itertools.product(["DistDP-v0", "DistRDP-v0", "ShuffleDP-v0"], SHARES)
+ALONE = [("CentralDP-v0", {"epsilon": 0.1, "discrete": True}), ("LocalDP-v0", {"epsilon": 0.1})]
 
 
-@pytest.mark.parametrize(("id", "env"), [*HIDDEN, ("CentralDP-v0", {"epsilon": 0.1, "discrete": True})])
+@pytest.mark.parametrize(("id", "env"), [*HIDDEN, *ALONE])
 @pytest.mark.parametrize("law", ["bernoulli", "clipped-gaussian", "truncated-gaussian"])
 def test_blocks_in_one_pass_are_those_whose_messages_pass_every_wrapper(id, env, law):
     given = {"n_agents": 3, "horizon": 3000, "rewards": law, **env}

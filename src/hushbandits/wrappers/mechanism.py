@@ -143,7 +143,7 @@ class Mechanism(Privatizer):
     @property
     def in_one_pass(self) -> bool:
         """Return whether its effect on a block of pooled users depends on the block's size alone."""
-        return self.hidden_by == "sum" and self.keeps(Mechanism, "_noised")
+        return self.keeps(Mechanism, "_noised")
 
     def infinite_cost(self, env: World) -> bool:
         """Return whether the guarantee fails in `env` even if every planned user takes part."""

@@ -115,28 +115,33 @@ def _series(x):  # type: ignore[no-untyped-def]
 
 @lean
 def add_binomials(cursors, at, n, p, g, total):  # type: ignore[no-untyped-def]
-    """Add to ``total[at[b]]`` g[b] times what ``Generator.binomial(n[b], p[b])`` would return from cursor at[b]."""
-    for b in range(at.size):
-        total[at[b]] += numpy_binomial(cursors, at[b], n[b], p[b]) * g[b]
+    """Add g[b] times what ``Generator.binomial(n[b], p[b])`` would return from cursor b to ``total[b]``, b in `at`."""
+    for b in at:
+        total[b] += numpy_binomial(cursors, b, n[b], p[b]) * g[b]
 
 
 @lean
-def add_multinomials(cursors, at, n, kind, of, g, first, pmf, total):  # type: ignore[no-untyped-def]
-    """Add ``Σ j X_j`` to ``total[at[b]]``, given what ``Generator.multinomial`` would return as X from cursor at[b].
+def add_multinomials(cursors, at, n, kind, low, g, pmf, total):  # type: ignore[no-untyped-def]
+    """Add ``Σ j X_j`` to ``total[b]``, given what ``Generator.multinomial(n[b], p)`` would return as X from cursor b.
 
-    Block b, whose kind is one of the consecutive kinds `of`, has n[b] trials.  A kind has g + 1 probabilities, from
-    ``pmf[first]`` on, where ``first[of[0]]`` counts as 1.
+    The blocks b in `at` are in order of their `kind`.  Kinds from `low` on have g + 1 probabilities p, which `pmf`
+    holds kind after kind, each after a 0; blocks of other kinds are left out.
     """
-    for b in range(at.size):
-        if not of[0] <= kind[b] <= of[-1]:
+    k, start = low, 1
+    for i in range(at.size):
+        if not low <= kind[i] < low + g.size:
             continue
-        r, left, rest, most, start = at[b], n[b], 1.0, g[kind[b]], first[kind[b]] - first[of[0]] + 1
+        while k < kind[i]:
+            start += g[k - low] + 2
+            k += 1
+        b, rest, most = at[i], 1.0, g[k - low]
+        left = n[b]
         for j in range(most):
             p = pmf[start + j]
-            count = numpy_binomial(cursors, r, left, p / rest)
-            total[r] += count * j
+            count = numpy_binomial(cursors, b, left, p / rest)
+            total[b] += count * j
             left -= count
             if left <= 0:
                 break
             rest -= p
-        total[r] += left * most
+        total[b] += left * most

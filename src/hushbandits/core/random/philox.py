@@ -115,12 +115,12 @@ def fill(cursors, r, out):
 
 
 @lean
-def fill_in_turn(cursors, sizes, out):
-    """Write the next ``sizes[r]`` uniform samples of each cursor r to `out`, cursor after cursor."""
-    at = 0
-    for r in range(len(sizes)):
-        fill(cursors, r, out[at : at + sizes[r]])
-        at += sizes[r]
+def fill_in_turn(cursors, at, sizes, out):
+    """Write the next ``sizes[i]`` uniform samples of each cursor at[i] to `out`, cursor after cursor."""
+    start = 0
+    for i in range(len(at)):
+        fill(cursors, at[i], out[start : start + sizes[i]])
+        start += sizes[i]
 
 
 @lean

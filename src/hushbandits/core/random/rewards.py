@@ -4,6 +4,7 @@ Every reward of the suite is ``law.quantile(u, location)`` of one uniform of the
 that pull in the same round of the same run get the same random numbers whatever the law.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
@@ -14,8 +15,10 @@ import scipy
 from hushbandits.core.random.gauss import TINY, normal
 from hushbandits.core.random.stable import stable_quantile
 from hushbandits.core.utils import LARGEST_NUMBER, Array, lean, real
+from hushbandits.core.utils.jit import inlined
 
 WIDEST = LARGEST_NUMBER / 100  # of locations and widths: rewards stay below LARGEST_NUMBER
+_ROOT = math.sqrt(2.0 * math.pi)
 
 
 class Law(ABC):
@@ -165,12 +168,14 @@ class ClippedGaussian(Law):
     def roundings(self, location: Array, g: Array) -> Array | None:
         if type(self) is not ClippedGaussian:
             return super().roundings(location, g)
-        z: Array = np.empty((g + 2).sum())
-        pmf: Array = np.empty(z.shape)
-        _standardize(location, g, self.sigma, z)
-        _differences(location, g, self.sigma, _overshoot(z), pmf)
-        first = np.cumsum(g + 2) - (g + 2)
-        pmf /= np.repeat(np.add.reduceat(pmf, first), g + 2)  # the 0 before: a sum is to the bit that of the rest alone
+        wide = g + 2
+        density, x, below, pmf = np.empty((4, wide.sum()))
+        _standardize(location, g, self.sigma, density, x)
+        np.exp(density, out=density)
+        scipy.special.ndtr(x, out=below)
+        _differences(location, g, self.sigma, density, x, below, pmf)
+        first = np.cumsum(wide) - wide
+        pmf /= np.repeat(np.add.reduceat(pmf, first), wide)  # the 0 before: a sum is to the bit that of the rest alone
         return pmf
 
 
@@ -288,26 +293,32 @@ class Stable(Unbounded):
 
 
 @lean
-def _standardize(location, g, sigma, z):  # type: ignore[no-untyped-def]
-    """Write ``(μ − j/g)/σ`` for j = 0 … g, and ``(1 − μ)/σ``, for each pair of a location μ and g to `z`."""
+def _standardize(location, g, sigma, exponent, x):  # type: ignore[no-untyped-def]
+    """Write ``(j/g − μ)/σ`` for j = 0 … g, and ``(μ − 1)/σ``, to `x` for each μ and g; write −x²/2 to `exponent`."""
     at = 0
     for i in range(g.size):
-        for j in range(g[i] + 1):
-            z[at + j] = (location[i] - j / g[i]) / sigma
-        at += g[i] + 2
-        z[at - 1] = (1.0 - location[i]) / sigma
+        for j in range(g[i] + 2):
+            x[at] = ((j / g[i] - location[i]) if j <= g[i] else (location[i] - 1.0)) / sigma
+            exponent[at] = -0.5 * (x[at] * x[at])
+            at += 1
+
+
+@inlined
+def _ramp(density, x, below, i):  # type: ignore[no-untyped-def]
+    """Return ``E (Z + x[i])₊`` of a standard normal Z, given ``√(2π) φ(x)`` as `density` and Φ(x) as `below`."""
+    return density[i] / _ROOT + x[i] * below[i]
 
 
 @lean
-def _differences(location, g, sigma, over, pmf):  # type: ignore[no-untyped-def]
-    """Write 0 and the second differences of each pair's shortfalls, given ``E (Z − z)₊`` of a standard normal Z."""
+def _differences(location, g, sigma, density, x, below, pmf):  # type: ignore[no-untyped-def]
+    """Write 0 and the second differences of each pair's shortfalls to `pmf`."""
     at = 0
     for i in range(g.size):
-        last = at + g[i] + 1
-        mean = location[i] + sigma * (over[at] - over[last])
-        none, before, under = sigma * over[at], 0.0, 0.0
+        last, none = at + g[i] + 1, sigma * _ramp(density, x, below, at)
+        mean = location[i] + sigma * (_ramp(density, x, below, at) - _ramp(density, x, below, last))
+        before, under = 0.0, 0.0
         for j in range(g[i] + 1):
-            after = sigma * over[at + j + 1] - none if j < g[i] else (g[i] + 1) / g[i] - mean
+            after = sigma * _ramp(density, x, below, at + j + 1) - none if j < g[i] else (g[i] + 1) / g[i] - mean
             pmf[at + j + 1] = max(g[i] * (after - under - (under - before)), 0.0)
             before, under = under, after
         pmf[at] = 0.0
@@ -315,7 +326,7 @@ def _differences(location, g, sigma, over, pmf):  # type: ignore[no-untyped-def]
 
 
 def _phi(x: Array) -> Array:
-    density: Array = np.exp(-0.5 * np.square(x)) / np.sqrt(2 * np.pi)
+    density: Array = np.exp(-0.5 * np.square(x)) / _ROOT
     return density
 
 

@@ -196,7 +196,7 @@ class Feedback(Env):
             at, x = self._n.nonzero(), np.zeros((*self._n.shape, most))
             sizes = self._n[at]
             u = np.empty(sizes.sum())
-            fill_in_turn(self._blocks[at], sizes, u)
+            fill_in_turn(self._blocks[at], np.arange(sizes.size), sizes, u)
             x[np.arange(most) < self._n[:, :, None]] = self.law.quantile(u, np.repeat(location[at], sizes))
             crowd = Individuals(x, self._n)
         return {"reward": crowd, "n": self._n, "bits": self._raw, "sent": self._n > 0}

@@ -22,6 +22,8 @@ class Encoder(Protocol):
 
     rngs: Draws
     ledger: Ledger
+    #: Whose noise protects a user: ``"sum"``, of all users; ``"noise"``, the user's own; ``"server"``, the server's.
+    hidden_by: str
     #: Whether some block is decoded in a way of its own.
     odd: bool
 
@@ -36,7 +38,7 @@ class Encoder(Protocol):
 
 
 class OnePass:
-    """A mechanism and an ideal secure sum or a trusted server, which play a round's blocks of pooled users in one pass.
+    """A mechanism, and the ideal secure sum that it needs, which play a round's blocks of pooled users in one pass.
 
     The server gets the same to the bit as from messages that pass through all wrappers.
 
@@ -45,27 +47,25 @@ class OnePass:
     mechanism : Encoder
     secure : SecureFunction or None
         It opens the sum of a block of at least `fewest` users, each of whom sends a number of `shares`.  ``None``: the
-        server is trusted, and adds the noise.
+        server gets the messages, and adds the noise if it is trusted.
     env : World
     """
 
     def __init__(self, mechanism: Encoder, secure: SecureFunction | None, env: World):
         self._mechanism, self._secure, self._env = mechanism, secure, env
-        self._kinds = Kinds(self._row, np.float64)
+        self._kinds, self._trusted = Kinds(self._row, np.float64), mechanism.hidden_by == "server"
 
     def _row(self, n: int) -> tuple[float, ...]:
         """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
         secure, mechanism = self._secure, self._mechanism
-        half = halved(mechanism.added(n) if secure is None else mechanism.noise_of(n)) if n else Half(0.0, 0.0)
+        half = halved(mechanism.added(n) if self._trusted else mechanism.noise_of(n)) if n else Half(0.0, 0.0)
         g, tau, modulus, bits = mechanism.numbered(n)
         if half is None or mechanism.odd or max(g, tau, modulus) > _EXACT:
             return (0.0,) * 11
         p = np.nan if half.p is None else half.p
         scale = math.log1p(-p) if p < 1.0 else -math.inf
-        fewest, shares, noise = 1, 1, 0.0  # the users of a trusted server add no noise
-        if secure is not None:
-            fewest, shares = secure.fewest(n, self._env), secure.shares(n, modulus)
-            noise = float(joined(n, half.share))
+        fewest, shares = (secure.fewest(n, self._env), secure.shares(n, modulus)) if secure else (1, 1)
+        noise = 0.0 if self._trusted else float(joined(n, half.share))
         cost = mechanism.ledger.cost(n)
         return 1.0, noise, p, scale, g, tau, modulus, bits * shares, fewest, *cost
 
@@ -74,8 +74,7 @@ class OnePass:
         """Return the pass of `env`; ``None`` if its users or wrappers need messages."""
         mechanism, secure, *more = [*list(env.wrappers), None, None]
         ready = env.simulate_users == "aggregate" and all(getattr(w, "in_one_pass", False) for w in env.wrappers)
-        trusted = getattr(mechanism, "hidden_by", "") == "server"
-        hidden = secure is None if trusted else isinstance(secure, SecureFunction)
+        hidden = isinstance(secure, SecureFunction) if getattr(mechanism, "hidden_by", "") == "sum" else secure is None
         fits = ready and hidden and not any(more) and isinstance(mechanism, Privatizer)
         return cls(mechanism, secure, env) if fits else None
 
@@ -94,12 +93,13 @@ class OnePass:
         """
         kinds, ledger, law = self._kinds, self._mechanism.ledger, self._env.law
         spent, sums = (ledger.worst, ledger.worst_delta), np.empty((0, 0), np.int64)
-        if self._secure is None or not isinstance(law, Bernoulli):
-            ready, p, g = kinds.by_size(n)[[0, 2, 4]]
+        if self._trusted or not isinstance(law, Bernoulli):
+            ready, _, p, _, g, *_ = kinds.by_size(n)
             if not ready[n > 0].all():
                 return None
-            sums = Pooled(n, law, location, cursors.copy()).encode(g.astype(np.int64), self._mechanism.rngs).total()
-            sums += 0 if self._secure else self._mechanism.rngs.geometric_differences(p)
+            sums = Pooled(n, law, location, cursors).encode(g.astype(np.int64), self._mechanism.rngs).total()
+            if self._trusted:
+                sums += self._mechanism.rngs.geometric_differences(p)
         left, total, arrived = np.empty(n.shape, np.int64), np.empty(n.shape), np.empty(n.shape, bool)
         given, out = (location, cursors, sums, self._mechanism.rngs.cursors), (left, total, arrived)
         while new := _play(n, *given, kinds.known, kinds.table, bits, *spent, *out):

@@ -1,6 +1,8 @@
 """Pools of users with identically distributed rewards; only the sum of their rewards is sampled."""
 
+import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ from hushbandits.core.random.btpe import add_binomials, add_multinomials
 from hushbandits.core.random.philox import CURSOR, fill_in_turn
 from hushbandits.core.random.samplers import binomial
 from hushbandits.core.random.streams import Draws
-from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, not_encoded, round_at_random
+from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, in_turn, not_encoded
 from hushbandits.privacy.ledger import Noises
 
 _CHUNK = 1 << 14  # users simulated at once if a law has no shortcut
@@ -35,6 +37,31 @@ def _add_up(x, sizes, total):
         for _ in range(sizes[b]):
             total[b] += x[at]
             at += 1
+
+
+@lean
+def _add_encoded(x, coins, at, sizes, g, total):
+    """Add the next ``sizes[i]`` rewards, each encoded as ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``, to the total of the block at[i]."""
+    j = 0
+    for i in range(at.size):
+        for _ in range(sizes[i]):
+            scaled = min(max(x[j], 0.0), 1.0) * g[at[i]]
+            whole = math.floor(scaled)
+            total[at[i]] += int(whole) + (coins[j] < scaled - whole)
+            j += 1
+
+
+@lean
+def _number(at, where, g, kind, location, levels):
+    """Number the kinds of the blocks `at`, in which equal blocks are adjacent, and return how many kinds there are."""
+    count = 0
+    for i in range(at.size):
+        b = at[i]
+        if count == 0 or where[b] != location[count - 1] or g[b] != levels[count - 1]:
+            location[count], levels[count] = where[b], g[b]
+            count += 1
+        kind[i] = count - 1
+    return count
 
 
 class _Part(NamedTuple):
@@ -169,37 +196,40 @@ class Pooled(Cohort):
 
     def _add_part(self, part: _Part, at: Array, total: Array) -> None:
         """Add the sums of a part of the blocks `at`, indices of all runs' servers, to `total`, ``(R·M,)``."""
-        n, where, cursors = part.n.ravel()[at], part.location.ravel()[at], self._cursors.reshape(-1, CURSOR)
-        g = np.ones(len(at), np.int64) if self._grid is None else self._grid.ravel()[at]
+        n, where, cursors = part.n.ravel(), part.location.ravel(), self._cursors.reshape(-1, CURSOR)
+        g = np.ones(n.size, np.int64) if self._grid is None else self._grid.ravel()
         if isinstance(part.law, Bernoulli) and not self._before:
             add_binomials(cursors, at, n, where, g, total)
             return
-        alone = np.ones(len(at), bool) if self._grid is None or self._before else 2 * g > n
-        many = ~alone
-        if many.any() and not _add_rounded(part.law, cursors, at[many], n[many], where[many], g[many], total):
-            alone |= many
-        if alone.any():
-            self._simulate(part.law, cursors, at[alone], n[alone], where[alone], total)
+        alone = at
+        if self._grid is not None and not self._before:
+            small = (2 * g > n)[at]
+            alone, many = at[small], at[~small]
+            if many.size and not _add_rounded(part.law, cursors, many, n, where, g, total):
+                alone = at
+        if alone.size:
+            self._simulate(part.law, cursors, alone, n, where, total)
 
     def _simulate(self, law: Law, cursors: Array, at: Array, n: Array, where: Array, total: Array) -> None:
         """Add to the totals of the blocks `at`, whose users are simulated one by one: small blocks together."""
-        chunk = _PIPED if self._before else _CHUNK
-        for some in _groups(n, 1 if self._before else chunk):
-            here, runs, servers = at[some], *np.divmod(at[some], self.planned.shape[1])
-            sums = np.zeros(len(here), total.dtype)
-            for start in range(0, int(n[some].max()), chunk):
-                sizes, own = np.minimum(n[some] - start, chunk), cursors[here]
+        chunk, servers = _PIPED if self._before else _CHUNK, self.planned.shape[1]
+        for some in _groups(n[at], 1 if self._before else chunk):
+            here = at[some]
+            users, runs, sums = n[here], here // servers, np.zeros(len(here))
+            for start in range(0, int(users.max()), chunk):
+                sizes = np.minimum(users - start, chunk)
                 u = np.empty(sizes.sum())
-                fill_in_turn(own, sizes, u)
-                x = law.quantile(u, np.repeat(where[some], sizes))
+                fill_in_turn(cursors, here, sizes, u)
+                x = law.quantile(u, np.repeat(where[here], sizes))
                 for step in self._before:
-                    x = step(x, runs[0], servers[0])
-                if self._grid is not None:
-                    coins = [self._coins[r].random(size) for r, size in zip(runs.tolist(), sizes.tolist(), strict=True)]
-                    x = round_at_random(x, np.repeat(self._grid[runs, servers], sizes), np.concatenate(coins))
-                _add_up(x, sizes, sums)
-                cursors[here] = own
-            total[here] += sums
+                    x = step(x, runs[0], here[0] % servers)
+                if self._grid is None:
+                    _add_up(x, sizes, sums)
+                else:
+                    coins = in_turn(self._coins, np.bincount(runs, sizes))
+                    _add_encoded(x, coins, here, sizes, self._grid.ravel(), total)
+            if self._grid is None:
+                total[here] += sums
 
     def _add_noise(self, noise: Callable[[int], Noise], rngs: Rngs, total: Array) -> None:
         rest = self.n
@@ -220,26 +250,23 @@ class Pooled(Cohort):
 
 def _add_rounded(law: Law, cursors: Array, at: Array, n: Array, where: Array, g: Array, total: Array) -> bool:
     """Add sums of rounded rewards to the totals of the blocks `at`; return whether the law has a rounding."""
-    order, kind, new = np.lexsort((g, where)), np.empty(len(g), np.int64), np.ones(len(g), bool)
-    location, levels = where[order], g[order]
-    new[1:] = (location[1:] != location[:-1]) | (levels[1:] != levels[:-1])
-    kind[order] = new.cumsum() - 1  # equal blocks share a rounding
-    location, levels = location[new], levels[new]
-    first = np.cumsum(levels + 2) - levels - 1
-    for some in _groups(levels, _AT_ONCE):
+    at = at[np.lexsort((g[at], where[at]))]
+    kind, location, levels = np.empty(at.size, np.int64), np.empty(at.size), np.empty(at.size, np.int64)
+    count = _number(at, where, g, kind, location, levels)  # equal blocks share a rounding
+    for some in _groups(levels[:count], _AT_ONCE):
         pmf = law.roundings(location[some], levels[some])
         if pmf is None:
             return False
-        add_multinomials(cursors, at, n, kind, some, levels, first, pmf, total)
+        add_multinomials(cursors, at, n, kind, some.start, levels[some], pmf, total)
     return True
 
 
-def _groups(sizes: Array, most: int) -> list[Array]:
-    """Return the indices of `sizes` in consecutive groups, of which those of several add up to at most ``2 · most``."""
+def _groups(sizes: Array, most: int) -> list[slice]:
+    """Return consecutive groups of the `sizes`, of which those of several add up to at most ``2 · most``."""
     if sizes.sum() <= most:
-        return [np.arange(len(sizes))]
+        return [slice(0, len(sizes))]
     apart = (np.diff(np.cumsum(sizes) // most) > 0) | (sizes[:-1] > most)
-    return np.split(np.arange(len(sizes)), np.flatnonzero(apart) + 1)
+    return [slice(*ends) for ends in pairwise([0, *(np.flatnonzero(apart) + 1).tolist(), len(sizes)])]
 
 
 def _thin(n: Array, rate: Array, rngs: Rngs) -> Array:

@@ -26,6 +26,11 @@ def blocks(n: Array) -> list[tuple[int, int, int]]:
     return list(zip(at[0].tolist(), at[1].tolist(), n[at].tolist(), strict=True))
 
 
+def in_turn(rngs: Rngs, counts: Array) -> Array:
+    """Return the next ``counts[r]`` uniform samples of each run r, run by run."""
+    return np.concatenate([np.empty(0), *(rngs[r].random(int(n)) for r, n in enumerate(counts.tolist()) if n)])
+
+
 def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
     """Return ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` for rewards x clipped to [0, 1]; `coins` are uniform samples."""
     scaled = np.clip(x, 0.0, 1.0) * g
@@ -130,10 +135,6 @@ class Individuals(Cohort):
     def _asked(self) -> Array:
         return np.arange(self._x.shape[2]) < self.planned[:, :, None]
 
-    def _coins(self, rngs: Rngs) -> Array:
-        """Return one uniform sample per planned user, block by block."""
-        return np.concatenate([np.empty(0), *(rngs[r].random(n) for r, _, n in blocks(self.planned))])
-
     def map(self, function: Callable[[Array], Array]) -> Individuals:
         not_encoded(self)
         return Individuals(function(self._x), self.planned, self._present)
@@ -145,7 +146,7 @@ class Individuals(Cohort):
         """Drop each user with probability `rate`, with one uniform sample per planned user."""
         rates = np.broadcast_to(rate, self.planned.shape)
         present = self._present.copy()
-        present[self._asked] &= self._coins(rngs) >= np.repeat(rates, self.planned.ravel())
+        present[self._asked] &= in_turn(rngs, self.planned.sum(1)) >= np.repeat(rates, self.planned.ravel())
         return Individuals(self._x, self.planned, present, self._modulus)
 
     def replace(self, rate: Array | float, law: Law, location: float, rngs: Rngs) -> Individuals:
@@ -170,7 +171,7 @@ class Individuals(Cohort):
         """Encode every reward as an integer, with one uniform sample per planned user."""
         not_encoded(self)
         code, asked = np.zeros(self._x.shape, np.int64), self._asked
-        code[asked] = round_at_random(self._x[asked], np.repeat(g, self.planned.ravel()), self._coins(rngs))
+        code[asked] = round_at_random(self._x[asked], np.repeat(g, self.planned.ravel()), in_turn(rngs, self.planned.sum(1)))
         return Individuals(code, self.planned, self._present)
 
     def modulo(self, m: Array) -> Individuals:
