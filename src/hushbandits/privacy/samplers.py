@@ -292,13 +292,16 @@ class DiscreteGaussian(Positive):
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Return samples, drawn by rejection from discrete Laplace samples of scale ⌊σ⌋ + 1."""
-        t = math.floor(math.sqrt(self.sigma2)) + 1
-        out = np.empty(0, np.int64)
+        proposal, out = self._proposal, np.empty(0, np.int64)
         while len(out) < size:
-            y = DiscreteLaplace(t).draw(rng, 2 * (size - len(out)) + 16)
-            kept = rng.random(len(y)) < np.exp(-((np.abs(y) - self.sigma2 / t) ** 2) / (2 * self.sigma2))
-            out = np.append(out, y[kept])[:size]
+            y = proposal.draw(rng, 2 * (size - len(out)) + 16)
+            kept = rng.random(len(y)) < np.exp(-((np.abs(y) - self.sigma2 / proposal.b) ** 2) / (2 * self.sigma2))
+            out = np.concatenate((out, y[kept]))[:size]
         return out
+
+    @cached_property
+    def _proposal(self) -> "DiscreteLaplace":
+        return DiscreteLaplace(math.floor(math.sqrt(self.sigma2)) + 1)
 
     def exactly(self) -> int:
         a, b = self.sigma2.as_integer_ratio()

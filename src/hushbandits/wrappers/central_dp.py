@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hushbandits.core import Array, Fields, Guarantee, Inbox, Payload, World, flag
+from hushbandits.core import Array, Fields, Guarantee, Inbox, Noise, Payload, World, flag
 from hushbandits.envs.feedback.users import BlockInbox, blocks
 from hushbandits.privacy import plans, samplers
 from hushbandits.privacy.noise import NoiseLaw
@@ -40,6 +40,9 @@ class CentralLaplace(Standalone):
             return samplers.Laplace(1 / self.epsilon)
         return samplers.DiscreteLaplace(self.planned(n).g / self.epsilon)
 
+    def noise_of(self, n: int) -> Noise:
+        return self._law(self.added(n))
+
     def plan(self, n: int) -> Plan:
         return plans.central_pure(n, self.epsilon, self._p)
 
@@ -74,8 +77,7 @@ class CentralLaplace(Standalone):
         """Return a sample of the server's noise on the sum of each block, ``(R, M)``; 0 for blocks without users."""
         noise = np.zeros(sizes.shape, np.int64 if self.discrete else float)
         for r, m, n in blocks(sizes):
-            law = self.added(n)
-            noise[r, m] = law.exactly() if self.noise == "exact" else law.draw(self.rngs[r], 1)[0]
+            noise[r, m] = self._noises(n).draw(self.rngs[r], 1)[0]
         return noise
 
     def claimed_guarantees(self, env: World) -> tuple[Guarantee, ...]:

@@ -31,10 +31,7 @@ class Encoder(Protocol):
         """Return precision g, noise bound τ, modulus m, and bits per user of a block of `n` users."""
 
     def noise_of(self, n: int) -> Noise:
-        """Return the noise that each user of a block of `n` users adds."""
-
-    def added(self, n: int) -> Noise:
-        """Return a trusted server's noise on the sum of a block of `n` users, a difference of geometric samples."""
+        """Return the noise on a block of `n` users: a trusted server's on the sum, or that which each user adds."""
 
 
 class OnePass:
@@ -58,7 +55,7 @@ class OnePass:
     def _row(self, n: int) -> tuple[float, ...]:
         """Return the numbers of a block of `n` users, of which the first is 0 if the block needs messages."""
         secure, mechanism = self._secure, self._mechanism
-        half = halved(mechanism.added(n) if self._trusted else mechanism.noise_of(n)) if n else Half(0.0, 0.0)
+        half = halved(mechanism.noise_of(n)) if n else Half(0.0, 0.0)
         g, tau, modulus, bits = mechanism.numbered(n)
         if half is None or mechanism.odd or max(g, tau, modulus) > _EXACT:
             return (0.0,) * 11
