@@ -215,10 +215,11 @@ class ParallelView(ParallelEnv[str, Array, object]):
         }  # fmt: skip
         if over or self.metrics_in_info or task.labels:
             stated = {**task.labels, **({"two_phase": self.two_phase} if over else {})}
-            if over or self.metrics_in_info:
-                stated["metrics"] = self.metrics()
+            metrics = self.metrics() if over or self.metrics_in_info else None
             for info in infos.values():
-                info.update(copy.deepcopy(stated))
+                info.update(stated)
+                if metrics is not None:
+                    info["metrics"] = {name: copy.copy(value) for name, value in metrics.items()}
         if self.render_mode == "human":
             self.render()
         return dict(zip(names, map(np.ndarray.copy, seen), strict=False)), infos
