@@ -169,7 +169,8 @@ class ClippedGaussian(Law):
         if type(self) is not ClippedGaussian:
             return super().roundings(location, g)
         wide = g + 2
-        density, x, below, pmf = np.empty((4, wide.sum()))
+        pmf: Array = np.empty(wide.sum())
+        density, x, below = np.empty((3, pmf.size))
         _standardize(location, g, self.sigma, density, x)
         np.exp(density, out=density)
         scipy.special.ndtr(x, out=below)

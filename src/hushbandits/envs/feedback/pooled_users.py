@@ -1,6 +1,5 @@
 """Pools of users with identically distributed rewards; only the sum of their rewards is sampled."""
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from hushbandits.core.random.btpe import add_binomials, add_multinomials
 from hushbandits.core.random.philox import CURSOR, fill_in_turn
 from hushbandits.core.random.samplers import binomial
 from hushbandits.core.random.streams import Draws
-from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, fits, in_turn, not_encoded
+from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, encoded, fits, in_turn, not_encoded
 from hushbandits.privacy.ledger import Noises
 
 _CHUNK = 1 << 14  # users simulated at once if a law has no shortcut
@@ -37,18 +36,6 @@ def _add_up(x, sizes, total):
         for _ in range(sizes[b]):
             total[b] += x[at]
             at += 1
-
-
-@lean
-def _add_encoded(x, coins, at, sizes, g, total):
-    """Add the next ``sizes[i]`` rewards, each encoded as ``⌊xg⌋ + Ber(xg − ⌊xg⌋)``, to the total of the block at[i]."""
-    j = 0
-    for i in range(at.size):
-        for _ in range(sizes[i]):
-            scaled = min(max(x[j], 0.0), 1.0) * g[at[i]]
-            whole = math.floor(scaled)
-            total[at[i]] += int(whole) + (coins[j] < scaled - whole)
-            j += 1
 
 
 @lean
@@ -215,7 +202,7 @@ class Pooled(Cohort):
         chunk, servers = _PIPED if self._before else _CHUNK, self.planned.shape[1]
         for some in _groups(n[at], 1 if self._before else chunk):
             here = at[some]
-            users, runs, sums = n[here], here // servers, np.zeros(len(here))
+            users, runs, sums = n[here], here // servers, np.zeros(len(here), total.dtype)
             for start in range(0, int(users.max()), chunk):
                 sizes = np.minimum(users - start, chunk)
                 u = np.empty(sizes.sum())
@@ -223,13 +210,10 @@ class Pooled(Cohort):
                 x = law.quantile(u, np.repeat(where[here], sizes))
                 for step in self._before:
                     x = step(x, runs[0], here[0] % servers)
-                if self._grid is None:
-                    _add_up(x, sizes, sums)
-                else:
-                    coins = in_turn(self._coins, np.bincount(runs, sizes))
-                    _add_encoded(x, coins, here, sizes, self._grid.ravel(), total)
-            if self._grid is None:
-                total[here] += sums
+                if self._grid is not None:
+                    x = encoded(x, in_turn(self._coins, np.bincount(runs, sizes)), sizes, self._grid.ravel()[here])
+                _add_up(x, sizes, sums)
+            total[here] += sums
 
     def _add_noise(self, noise: Callable[[int], Noise], rngs: Rngs, total: Array) -> None:
         rest = self.n

@@ -9,13 +9,14 @@ The operations of wrappers (`map`, `drop`, `replace`, `add`, `encode`) work in b
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import numpy as np
 
-from hushbandits.core import Array, Inbox, Law, Noise, handed, jit
+from hushbandits.core import Array, Inbox, Law, Noise, handed, jit, lean
 
 Rngs = Sequence[np.random.Generator]
 
@@ -31,11 +32,25 @@ def in_turn(rngs: Rngs, counts: Array) -> Array:
     return np.concatenate([np.empty(0), *(rngs[r].random(int(n)) for r, n in enumerate(counts.tolist()) if n)])
 
 
-def round_at_random(x: Array, g: Array | int, coins: Array) -> Array:
-    """Return ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` for rewards x clipped to [0, 1]; `coins` are uniform samples."""
-    scaled = np.clip(x, 0.0, 1.0) * g
-    whole = np.floor(scaled)
-    return whole.astype(np.int64) + (coins < scaled - whole)
+def encoded(x: Array, coins: Array, sizes: Array, g: Array) -> Array:
+    """Return ``⌊xg⌋ + Ber(xg − ⌊xg⌋)`` for rewards x clipped to [0, 1], of which ``sizes[i]`` in turn have ``g[i]``.
+
+    `coins` are uniform samples.
+    """
+    code = np.empty(x.size, np.int64)
+    _encode(x, coins, sizes, g, code)
+    return code
+
+
+@lean
+def _encode(x, coins, sizes, g, code):
+    at = 0
+    for i in range(sizes.size):
+        for j in range(at, at + sizes[i]):
+            scaled = min(max(x[j], 0.0), 1.0) * g[i]
+            whole = math.floor(scaled)
+            code[j] = int(whole) + (coins[j] < scaled - whole)
+        at += sizes[i]
 
 
 class Cohort(ABC):
@@ -171,7 +186,8 @@ class Individuals(Cohort):
         """Encode every reward as an integer, with one uniform sample per planned user."""
         not_encoded(self)
         code, asked = np.zeros(self._x.shape, np.int64), self._asked
-        code[asked] = round_at_random(self._x[asked], np.repeat(g, self.planned.ravel()), in_turn(rngs, self.planned.sum(1)))
+        coins = in_turn(rngs, self.planned.sum(1))
+        code[asked] = encoded(self._x[asked], coins, self.planned.ravel(), g.ravel())
         return Individuals(code, self.planned, self._present)
 
     def modulo(self, m: Array) -> Individuals:
