@@ -16,10 +16,12 @@ class OneSlot(Inbox):
         What there is for each agent or all, by field.
     arrived : (R, A) bool
         Who receives it; the slots of all others hold 0.
+    everyone : bool
+        Whether `arrived` is known to be true everywhere.
     """
 
-    def __init__(self, values: Mapping[str, Array], arrived: Array):
-        self._values, self._arrived, self.fields = values, arrived, (*values,)
+    def __init__(self, values: Mapping[str, Array], arrived: Array, everyone: bool = False):
+        self._values, self._arrived, self._everyone, self.fields = values, arrived, everyone, (*values,)
 
     @property
     def arrived(self) -> Array:
@@ -29,7 +31,7 @@ class OneSlot(Inbox):
         if field not in self._values:
             raise KeyError(f"no field {field!r} in this inbox; its fields: {', '.join(self.fields)}")
         value, shape = self._values[field], self._arrived.shape
-        if value.shape[1] < shape[1] or np.count_nonzero(self._arrived) < self._arrived.size:
+        if value.shape[1] < shape[1] or not (self._everyone or self._arrived.all()):
             value = np.zeros((*shape, *value.shape[2:]), value.dtype)
             value[self._arrived] = self.arrivals(field)
             return value[:, :, None]

@@ -86,6 +86,21 @@ def inlined(function: Callable[..., object]) -> "Rule":
     return Rule(function, inline=True, lean=True)
 
 
+def alike(function: Callable[..., object]) -> "Rule":
+    """Return `function` as a `lean` rule for arguments that have the same types in every call.
+
+    Only its first call looks at the types: later arguments of other types would make it read or write wrong memory.
+    """
+    rule = lean(function)
+
+    def first(*args: object) -> object:
+        rule.__call__ = machine_code(rule, *args)
+        return rule(*args)
+
+    rule.__call__ = first
+    return rule
+
+
 def within(rule: Callable[..., _T]) -> Callable[..., _T]:
     """Return a `Rule` that is compiled inline into its callers; return any other function as it is."""
     return Rule(rule.py_func, inline=True, lean=rule.lean) if isinstance(rule, Rule) else rule

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, World, jit, lean
+from hushbandits.core.utils.jit import alike
 
 #: Codes for an agent that does not hold exactly one arm.
 NOTHING, SEVERAL = -1, -2
@@ -236,7 +237,7 @@ def decided(stop, running, active, open_seats, cumulative):
 # -- the phases: all runs, each by the rules above.  The whole state as one argument takes longer than its parts. ---
 
 
-@lean
+@alike
 def pull(
     action, drawn, coin, location, gaps, turns, reward, weights, leaves, round_cost, regret, active_agents, pool,
     running, rounds, messages, cumulative, stop,
@@ -276,28 +277,24 @@ def cast_rows(vote, who, running, sent):
             sent[r, who[r, 0], k] |= running[r] and vote[r, 0, k]
 
 
-@lean
+@alike
 def talk(
-    vote, arrived, who, ballots, sums, running, rounds, messages, cumulative, stop, horizon, needed, vote_cost, active,
+    vote, arrived, who, ballots, each, running, rounds, messages, cumulative, stop, horizon, needed, vote_cost, active,
     sent, counted, votes, read, holds, open_seats,
 ):  # fmt: skip
     """Play phase 2: count votes, remove arms with enough votes, and end runs.
 
-    A vote that is not in `ballots` yet is charged as a message.  Where a wrapper adds up votes, its `sums` are counted
-    instead.  Runs end that are decided, have no agent left to act, or have reached the horizon.  From `running` on, the
-    arguments are ``VoteState[6:]``.
+    A vote that is not in `ballots` yet is charged as a message, and counts as `each` votes.  Runs end that are
+    decided, have no agent left to act, or have reached the horizon.  From `running` on, the arguments are
+    ``VoteState[6:]``.
     """
     for r in range(len(who)):
         n = who[r, 0]
-        if sums is not None:
-            for k in range(votes.shape[1]):
-                votes[r, k] += sums[r, 0, k]
         if not running[r]:
             continue
         if stop == PLAYERS:  # first store which arm the active agent still holds
             read[r, n] = active[r].sum()
             settle(sent[r, n], active[r], read[r, n] == 1, n, holds[r], open_seats[r])
-        each = int(sums is None)
         left, new = count(vote[r, 0], arrived[r, 0], each, ballots[r, n], votes[r], needed, active[r])
         messages[r] += vote_cost * new
         over = cumulative[r, 0, -1] == 0.0 or (horizon >= 0 and rounds[r] >= horizon)

@@ -273,8 +273,9 @@ class Exploration(Env):
         stand = self.arms.look(book.rounds)
         # The next agent is drawn here, so that it learns that it is next before it must act.
         reward, coin = np.empty(action.shape), type(self.law) is Bernoulli
-        drawn = uniforms if coin else self.law.quantile(uniforms, stand.location)
-        ballot.pull(action, drawn, coin, stand.location, stand.gap, turns, reward, *book[:11])
+        drawn = uniforms if coin else np.ascontiguousarray(self.law.quantile(uniforms, stand.location), float)
+        location, gap = np.ascontiguousarray(stand.location), np.ascontiguousarray(stand.gap)
+        ballot.pull(action, drawn, coin, location, gap, turns, reward, *book[:11])
         return reward
 
     def _report(self) -> dict[str, Array]:
@@ -292,8 +293,11 @@ class Exploration(Env):
     def _transport(self, message: Payload) -> OneSlot:
         book, sent = self.book, message["sent"]
         reset = message["reset"][:, 0] & sent[:, 0] & book.running if self.allow_vote_resets else None
-        sums = message["tally"] if self._sums_votes else None
-        ballot.talk(self._leaving_votes, sent, self._who, book.counted if sums is None else self._left, sums, *book[6:])
+        if self._sums_votes:
+            book.votes[:] += message["tally"][:, 0]
+        vote, arrived = np.ascontiguousarray(self._leaving_votes, bool), np.ascontiguousarray(sent, bool)
+        ballots = self._left if self._sums_votes else book.counted
+        ballot.talk(vote, arrived, self._who, ballots, int(not self._sums_votes), *book[6:])
         if reset is not None and len(rows := np.flatnonzero(reset)):
             book.messages[rows] += book.vote_cost
             ballot.clear(book, rows)
@@ -301,7 +305,7 @@ class Exploration(Env):
                 self._left[rows] = False
         self._who = book.active_agents[:, None].copy()
         values = {"active": book.active[:, None].copy()}
-        return OneSlot(values if reset is None else {**values, "reset": reset[:, None]}, self._everyone)
+        return OneSlot(values if reset is None else {**values, "reset": reset[:, None]}, self._everyone, True)
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("book.rounds"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
