@@ -10,7 +10,9 @@ MOST = [
     ("CoopNetwork-v0", {}, 26, 12),
     ("DistDP-v0", {}, 70, 14),
     ("ShuffleDP-v0", {}, 70, 14),
-    ("CentralDP-v0", {"discrete": True}, 72, 16),
+    ("CentralDP-v0", {"discrete": True}, 71, 16),
+    ("LocalDP-v0", {}, 69, 14),
+    ("DPMASE-v0", {}, 53, 10),
 ]
 
 

@@ -203,9 +203,9 @@ class Pooled(Cohort):
         for some in _groups(n[at], 1 if self._before else chunk):
             here = at[some]
             users, runs, sums = n[here], here // servers, np.zeros(len(here), total.dtype)
-            for start in range(0, int(users.max()), chunk):
+            for start in range(0, int(np.maximum.reduce(users)), chunk):
                 sizes = np.minimum(users - start, chunk)
-                u = np.empty(sizes.sum())
+                u = np.empty(np.add.reduce(sizes))
                 fill_in_turn(cursors, here, sizes, u)
                 x = law.quantile(u, np.repeat(where[here], sizes))
                 for step in self._before:
@@ -247,7 +247,7 @@ def _add_rounded(law: Law, cursors: Array, at: Array, n: Array, where: Array, g:
 
 def _groups(sizes: Array, most: int) -> list[slice]:
     """Return consecutive groups of the `sizes`, of which those of several add up to at most ``2 · most``."""
-    if sizes.sum() <= most:
+    if np.add.reduce(sizes) <= most:
         return [slice(0, len(sizes))]
     apart = (np.diff(np.cumsum(sizes) // most) > 0) | (sizes[:-1] > most)
     return [slice(*ends) for ends in pairwise([0, *(np.flatnonzero(apart) + 1).tolist(), len(sizes)])]
