@@ -187,7 +187,7 @@ class ExplorationTask(Picture):
     def heard(self, obs: Observation) -> None:
         """Write the published global set 𝒦 to the observations."""
         assert obs.inbox is not None
-        _publish(obs.inbox["active"], self.observations, self._at["active"])
+        self.observations[..., self.layout["active"]] = obs.inbox["active"][:, :, 0]
 
     def final_reward(self) -> Array:
         """Return +1 for runs that are correct (`Exploration.correct`), otherwise −1, ``(R,)``.
@@ -277,15 +277,6 @@ def _time_cost(before, t, horizon, agents):
     for r in range(t.size):
         cost[r] = (before[r] - t[r]) / horizon
     return cost
-
-
-@lean
-def _publish(active, obs, column):
-    """Write the published sets ``(R, 1, 1, K)`` to all agents' observations."""
-    for r in range(obs.shape[0]):
-        for m in range(obs.shape[1]):
-            for k in range(active.shape[3]):
-                obs[r, m, column + k] = active[r, 0, 0, k]
 
 
 @lean

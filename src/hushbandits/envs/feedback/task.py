@@ -70,9 +70,8 @@ class FeedbackTask(BlockPicture):
 
     def arms(self, action: Array) -> tuple[Array, Array]:
         """Return the arm and the number of users of each server's block."""
-        self.arm, n = np.empty(self._seats.shape, np.int64), np.empty(self._seats.shape, np.int64)
-        _read(action, self.arm, n)
-        return self.arm, n
+        self.arm = np.ascontiguousarray(action[..., 0], np.int64)
+        return self.arm, 1 << action[..., 1].astype(np.int64)
 
     def pulled(self, obs: Observation) -> None:
         """Store how many users each server has served; their rewards arrive in phase 2."""
@@ -119,14 +118,6 @@ def _allow(obs, acts, always, mask):  # type: ignore[no-untyped-def]
             mask[r, m] = obs[r, m, acts] != 0
             for c in always:
                 mask[r, m, c] = True
-
-
-@jit
-def _read(action, arm, n):  # type: ignore[no-untyped-def]
-    """Write the arm and the number of users of every `action` (k, j) to `arm` and `n`."""
-    for r in range(arm.shape[0]):
-        for m in range(arm.shape[1]):
-            arm[r, m], n[r, m] = action[r, m, 0], 1 << action[r, m, 1]
 
 
 @jit
