@@ -18,7 +18,7 @@ def played(id, choose, seed=0, wrappers=(), **kwargs):
     rows.reset(seed)
     total, t = np.zeros((RUNS, core.n_agents)), 0
     while core.running.any():
-        total += rows.step(choose(rng, t, (RUNS, core.n_agents))).reward
+        total += rows.step(choose(rng, t, (RUNS, core.n_agents)))[0]
         t += 1
     return total, core.metrics()
 
@@ -104,18 +104,17 @@ def test_a_price_is_paid_when_it_is_spent():
     dear.reset(0)
     paid, before = np.zeros((RUNS, 3)), np.zeros(RUNS)
     for _ in range(5):
-        turn = dear.step(np.zeros((RUNS, 3, 1), int))
-        paid += turn.reward
+        paid += dear.step(np.zeros((RUNS, 3, 1), int))[0]
         assert (dear.core.metrics()["messages"] > before).all()
         before = dear.core.metrics()["messages"]
     np.testing.assert_allclose(plain - paid, 0.25 * np.repeat(before[:, None], 3, 1))
     dear.reset(rows=np.array([3]))  # a new episode has no cost
-    assert (dear.step(np.zeros((RUNS, 3, 1), int)).reward[3] >= -0.25 * dear.core.metrics()["messages"][3] - 1e-9).all()
+    assert (dear.step(np.zeros((RUNS, 3, 1), int))[0][3] >= -0.25 * dear.core.metrics()["messages"][3] - 1e-9).all()
     ledger = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}), cost_coefficients={"epsilon": 1.0})
     free = Rows(learners_core("DistDP-v0", 2, (), None, {"horizon": 64}))
     ledger.reset(0), free.reset(0)
     total = np.zeros((2, 1))
     while free.core.running.any():
         action = np.full((2, 1), 4)
-        total += free.step(action).reward - ledger.step(action).reward
+        total += free.step(action)[0] - ledger.step(action)[0]
     np.testing.assert_allclose(total[:, 0], ledger.core.metrics()["epsilon"])

@@ -52,21 +52,22 @@ def test_sub_envs_are_the_agents_of_the_cores_runs_over_many_episodes(id, num_en
         np.testing.assert_array_equal(np.stack(venv.action_masks()), alone.task.mask().reshape(num_envs * many, -1))
         action = drawn(venv, rng)
         seen, reward, done, infos = venv.step(action)
-        turn = alone.step(action.reshape(num_envs, many))
+        paid, over, solved = alone.step(action.reshape(num_envs, many))
+        after = alone.task.observe()
         assert seen.dtype == reward.dtype == np.float32
         assert done.dtype == bool
-        np.testing.assert_array_equal(reward, turn.reward.astype(np.float32).reshape(-1))
-        np.testing.assert_array_equal(done, np.repeat(turn.over, many))
+        np.testing.assert_array_equal(reward, paid.astype(np.float32).reshape(-1))
+        np.testing.assert_array_equal(done, np.repeat(over, many))
         metrics = alone.core.metrics()
         for i, info in enumerate(infos):
             r, m = divmod(i, many)
             assert bool(info) == done[i]
             if done[i]:
                 ended += 1
-                np.testing.assert_array_equal(info["terminal_observation"], turn.observation[r, m])
-                assert info["TimeLimit.truncated"] == (turn.over[r] and not turn.solved[r])
+                np.testing.assert_array_equal(info["terminal_observation"], after[r, m])
+                assert info["TimeLimit.truncated"] == (over[r] and not solved[r])
                 assert all(np.array_equal(info["metrics"][k], v[r]) for k, v in metrics.items())
-        after = alone.reset(rows=np.flatnonzero(turn.over)) if turn.over.any() else turn.observation
+        after = alone.reset(rows=np.flatnonzero(over)) if over.any() else after
         np.testing.assert_array_equal(seen, after.reshape(num_envs * many, -1))
     assert ended >= 2 * many
 

@@ -95,16 +95,16 @@ def test_a_rollout_is_the_rows_of_the_core(env_id):
         now = played[:, t]
         np.testing.assert_array_equal(now["agents", "observation"].numpy(), seen)
         np.testing.assert_array_equal(now["agents", "action_mask"].numpy(), rows.task.mask())
-        turn = rows.step(now["agents", "action"].numpy())
-        after = now["next"]
-        np.testing.assert_array_equal(after["agents", "observation"].numpy(), turn.observation)
-        np.testing.assert_array_equal(after["agents", "reward"][..., 0].numpy(), turn.reward.astype(np.float32))
-        np.testing.assert_array_equal(after["done"][:, 0].numpy(), turn.over)
-        np.testing.assert_array_equal(after["terminated"][:, 0].numpy(), turn.solved)
-        np.testing.assert_array_equal(after["truncated"][:, 0].numpy(), turn.over & ~turn.solved)
-        seen, ends = turn.observation, ends + turn.over.sum()
-        if turn.over.any():
-            seen = rows.reset(rows=np.flatnonzero(turn.over))
+        reward, over, solved = rows.step(now["agents", "action"].numpy())
+        seen, after = rows.task.observe(), now["next"]
+        np.testing.assert_array_equal(after["agents", "observation"].numpy(), seen)
+        np.testing.assert_array_equal(after["agents", "reward"][..., 0].numpy(), reward.astype(np.float32))
+        np.testing.assert_array_equal(after["done"][:, 0].numpy(), over)
+        np.testing.assert_array_equal(after["terminated"][:, 0].numpy(), solved)
+        np.testing.assert_array_equal(after["truncated"][:, 0].numpy(), over & ~solved)
+        ends += over.sum()
+        if over.any():
+            seen = rows.reset(rows=np.flatnonzero(over))
     assert ends > 6
     if env_id != "CoopNetwork-v0":
         assert played["next", "done"].any(0).sum() > played["next", "done"].all(0).sum()  # not all at once

@@ -1,7 +1,7 @@
 """Code shared by the adapters: construction of envs for learners, and seeds of episodes."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -213,13 +213,11 @@ class Rows:
         """Return the metrics of `run` so far, by name: a number, or an array ``(M,)`` for a per-agent metric."""
         return of_run(self.core.metrics(), run)
 
-    def step(self, action: Stacked) -> "Turn":
-        """Play a round with `action` and return a `Turn`; runs that are over earn 0 until `reset`."""
-        played = self.play(action)
-        return Turn(self.task.observe(), *played)
+    def step(self, action: Stacked) -> tuple[Array, Array, Array]:
+        """Play a round with `action`; return rewards ``(R, M)``, which runs ended, and which terminated, ``(R,)`` each.
 
-    def play(self, action: Stacked) -> tuple[Array, Array, Array]:
-        """Play a round with `action`; return what a `Turn` has but for the observations, which a `reset` may change."""
+        Runs that are over earn 0 until `reset`.
+        """
         task, before = self.task, self.task.obs.running
         reward = task.step(action)
         live = task.obs.running
@@ -237,12 +235,3 @@ def _end(before, live, final, reward, over):  # type: ignore[no-untyped-def]
         over[r] = before[r] and not live[r]
         for m in range(0 if live[r] else reward.shape[1]):
             reward[r, m] = reward[r, m] + final[r] if before[r] else 0.0
-
-
-class Turn(NamedTuple):
-    """The result of a round: observations, rewards, and for each run whether it ended and whether it terminated."""
-
-    observation: Array
-    reward: Array
-    over: Array
-    solved: Array

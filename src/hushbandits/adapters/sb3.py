@@ -81,21 +81,20 @@ class RowsVecEnv(VecEnv):
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
         """Play the stored actions; each run whose episode ends starts the next episode."""
         rows, many = self.rows, self.rows.n_agents
-        turn = rows.step(self._action)
-        observation, infos = turn.observation, self._infos()
-        if turn.over.any():
-            metrics = rows.core.metrics()
-            over = np.flatnonzero(turn.over)
-            for r in over:
+        reward, over, solved = rows.step(self._action)
+        observation, infos = rows.task.observe(), self._infos()
+        if over.any():
+            metrics, ended = rows.core.metrics(), np.flatnonzero(over)
+            for r in ended:
                 for m in range(many):
                     infos[r * many + m] |= {
                         "terminal_observation": observation[r, m].copy(),
-                        "TimeLimit.truncated": self.truncates and not turn.solved[r],
+                        "TimeLimit.truncated": self.truncates and not solved[r],
                         "metrics": of_run(metrics, int(r)),
                     }
-            observation = rows.reset(rows=over)
-        reward = turn.reward.astype(np.float32).reshape(-1)  # a learner adds to it in place
-        return self._flat(observation), reward, np.repeat(turn.over, many), infos
+            observation = rows.reset(rows=ended)
+        paid = reward.astype(np.float32).reshape(-1)  # a learner adds to it in place
+        return self._flat(observation), paid, np.repeat(over, many), infos
 
     def _flat(self, value: Array) -> Array:
         return value.reshape(self.num_envs, *value.shape[2:])

@@ -68,11 +68,12 @@ class TorchRows(EnvBase):
         if waits is not None and (~waits.reshape(-1).cpu().numpy() & self.rows.task.obs.running).any():
             raise ValueError("_step must be True for every run that is not done")
         over = ~self.rows.task.obs.running
-        turn = self.rows.step(self._read(tensordict["agents", "action"]))
-        turn.observation[over] = self._seen[over]
-        self._solved |= turn.solved
-        facts = self._as_tensors(turn.observation)
-        facts["agents", "reward"] = self._tensor(turn.reward[..., None].astype(np.float32))
+        reward, _, solved = self.rows.step(self._read(tensordict["agents", "action"]))
+        seen = self.rows.task.observe()
+        seen[over] = self._seen[over]
+        self._solved |= solved
+        facts = self._as_tensors(seen)
+        facts["agents", "reward"] = self._tensor(reward[..., None].astype(np.float32))
         return facts
 
     def _set_seed(self, seed: int | None) -> None:

@@ -149,7 +149,7 @@ class VectorView(VectorEnv[Array, Stacked, Array]):
         if waiting and self._over.all():
             self._over[:] = False
             return self._flat(self._rows.reset()), np.zeros(self.num_envs), *self._no(), self._infos()
-        reward, over, solved = self._rows.play(action)
+        reward, over, solved = self._rows.step(action)
         if waiting:
             self._rows.reset(rows=np.flatnonzero(self._over))
             self._over[:] = False

@@ -61,9 +61,9 @@ def earned(rows: Rows, seed: int, choose: Callable[[], Array]) -> Array:
     returns = np.zeros(rows.runs)
     going = np.ones(rows.runs, bool)
     while going.any():
-        turn = rows.step(choose())
-        returns += turn.reward.mean(1)
-        going &= ~turn.over
+        reward, over, _ = rows.step(choose())
+        returns += reward.mean(1)
+        going &= ~over
     return returns
 
 
