@@ -175,7 +175,8 @@ class ExplorationTask(Picture):
 
     def earned(self, before: Observation) -> Array:
         """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
-        return _time_cost(before.t, self.obs.t, self.core.horizon, self._seats.shape[1])
+        cost = (before.t - self.obs.t) / self.core.horizon
+        return np.repeat(cost[:, None], self._seats.shape[1], 1)
 
     def words(self, action: Array) -> Message | None:
         obs, own = self.obs, self._at["own_votes"]
@@ -268,15 +269,6 @@ def _votable(who, obs, active, own, speaks, arms):
                 if held < 2:  # an agent may not vote out the last arm that it holds
                     mask[r, m, :arms] = False
     return mask
-
-
-@jit
-def _time_cost(before, t, horizon, agents):
-    """Return the reward ``(R, M)`` for the time since `before`, in shares of the horizon."""
-    cost = np.empty((t.size, agents))
-    for r in range(t.size):
-        cost[r] = (before[r] - t[r]) / horizon
-    return cost
 
 
 @lean

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushbandits.core import Array, Bernoulli, Law, Noise, jit, lean
+from hushbandits.core import Array, Bernoulli, Law, Noise, lean
 from hushbandits.core.random.btpe import add_binomials, add_multinomials
 from hushbandits.core.random.philox import CURSOR, fill_in_turn
-from hushbandits.core.random.samplers import binomial
+from hushbandits.core.random.samplers import binomials
 from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.users import Cohort, Rngs, blocks, encoded, fits, in_turn, not_encoded
 from hushbandits.privacy.ledger import Noises
@@ -17,15 +17,6 @@ from hushbandits.privacy.ledger import Noises
 _CHUNK = 1 << 14  # users simulated at once if a law has no shortcut
 _PIPED = 1 << 16  # the same if their rewards are changed before they are encoded: noise is drawn by the chunk
 _AT_ONCE = 1 << 16  # cells of roundings computed at once, which saves calls but makes more copies
-
-
-@jit
-def _add_binomials(cursors, n, p, total):
-    """Add a sample of Bin(n, p) from each block's cursor to `total`, ``(R, M)``."""
-    for r in range(total.shape[0]):
-        for m in range(total.shape[1]):
-            if n[r, m] > 0:
-                total[r, m] += binomial(cursors[r], m, n[r, m], p[r, m])
 
 
 @lean
@@ -168,10 +159,13 @@ class Pooled(Cohort):
         return self._total
 
     def _sum_binomials(self) -> Array:
-        total = np.zeros(self.planned.shape, float if self._grid is None else np.int64)
+        cursors, drawn = self._cursors.reshape(-1, CURSOR), np.empty((self.planned.size, 1), np.int64)
+        total = np.zeros(drawn.shape, float if self._grid is None else np.int64)
         for part in self._parts:
-            _add_binomials(self._cursors, part.n, part.location, total)
-        return total if self._grid is None else total * self._grid
+            binomials(cursors, part.n.reshape(-1, 1), part.location.reshape(-1, 1), drawn)
+            total += drawn
+        sums: Array = total.reshape(self.planned.shape)
+        return sums if self._grid is None else sums * self._grid
 
     def _sum_parts(self) -> Array:
         total = np.zeros(self.planned.size, np.int64 if self.encoded else np.float64)
