@@ -19,7 +19,6 @@ from hushbandits.cli.console import Game, Players, make_console, parameters
 from hushbandits.core import RLTask, integer, real, shown
 
 _MOST = 300  # frames
-_STILL = 2  # seconds that the last frame stays
 
 
 def watch(
@@ -77,7 +76,7 @@ def watch(
 
     drawn = frozenset(render.moments(sum(1 for _ in play()) - 1, frames))  # play once to count the frames
     tasks = (task for i, task in enumerate(play()) if i in drawn)
-    still = round(_STILL * fps)
+    still = round(2 * fps)  # the last frame stays for two seconds
     console = make_console(stderr=True)
     pictures = track(
         chain(tasks, repeat(None, still)), "drawing", len(drawn) + still, console=console, transient=True,

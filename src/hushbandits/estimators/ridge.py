@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hushbandits.core import Array, jit
+from hushbandits.core.utils.jit import inlined
 
 
 class RidgeArrays(NamedTuple):
@@ -150,15 +151,22 @@ def choose(features, inverse, theta, radius):  # type: ignore[no-untyped-def]
     return best
 
 
+@inlined
+def _product(matrix, x, out):  # type: ignore[no-untyped-def]
+    """Write ``matrixᵀ x`` to `out`, row by row: in this form it is vectorised."""
+    out[:] = 0.0
+    for j in range(x.size):
+        for i in range(out.size):
+            out[i] += matrix[j, i] * x[j]
+
+
 @jit
 def add(arrays, r, m, x, reward):  # type: ignore[no-untyped-def]
     """Add a pull with features `x` and its `reward` to the regression of learner m in run r."""
     inverse, moment, theta = arrays.inverse[r, m], arrays.moment[r, m], arrays.theta[r, m]
     d = x.size
-    image = np.zeros(d)
-    for j in range(d):
-        for i in range(d):
-            image[i] += inverse[j, i] * x[j]
+    image = np.empty(d)
+    _product(inverse, x, image)
     norm = 1.0
     for i in range(d):
         norm += image[i] * x[i]
@@ -167,10 +175,7 @@ def add(arrays, r, m, x, reward):  # type: ignore[no-untyped-def]
         factor = image[j] / norm
         for i in range(d):
             inverse[j, i] -= image[i] * factor
-    theta[:] = 0.0
-    for j in range(d):
-        for i in range(d):
-            theta[i] += inverse[j, i] * moment[j]
+    _product(inverse, moment, theta)
     arrays.volume[r, m] += math.log(abs(norm))  # noise in V may turn its sign
     arrays.pulls[r, m] += 1
 
@@ -188,16 +193,11 @@ def sum_up(gram, moment, pulls, r, m, x, reward):  # type: ignore[no-untyped-def
 @jit
 def refresh(arrays, r, m, gram, moment, pulls, ridge):  # type: ignore[no-untyped-def]
     """Set the regression of learner m in run r to λI + `gram`, `moment` and `pulls`."""
-    d = moment.size
-    v = gram + ridge * np.eye(d)
+    v = gram + ridge * np.eye(moment.size)
     arrays.volume[r, m] = np.linalg.slogdet(v)[1]
     arrays.inverse[r, m] = np.linalg.inv(v)
     arrays.moment[r, m], arrays.pulls[r, m] = moment, pulls
-    theta, inverse = arrays.theta[r, m], arrays.inverse[r, m]
-    theta[:] = 0.0
-    for j in range(d):
-        for i in range(d):
-            theta[i] += inverse[j, i] * moment[j]
+    _product(arrays.inverse[r, m], moment, arrays.theta[r, m])
 
 
 @jit

@@ -23,9 +23,6 @@ from hushbandits.adapters.sb3 import RowsVecEnv
 from hushbandits.baselines.sb3_choices import CHOICES, OWN, SCALE, described, described_as, rule
 from hushbandits.core import Array, choice
 
-#: Logarithms of the standard deviations with which scores and numbers are drawn at first.
-_LOG_STD = (-3.0, -1.6)
-
 
 class Described(VecEnvWrapper):
     """Wrapper that replaces each sub-env's observation by the features of its choices, ``(C, F)``.
@@ -132,7 +129,8 @@ class _Scores(BasePolicy):
         widths = self.net_arch if isinstance(self.net_arch, list) else [32, 32]  # a dict is the library's default
         choices, features = self.observation_space.shape
         self.mlp_extractor = _Nets((choices, features), widths, self.activation_fn)
-        noise = nn.Parameter(torch.tensor(_LOG_STD).repeat_interleave(choices))
+        # logarithms of the standard deviations with which scores and numbers are drawn at first
+        noise = nn.Parameter(torch.tensor((-3.0, -1.6)).repeat_interleave(choices))
         self.action_dist.proba_distribution_net = lambda latent_dim: _Head(latent_dim, 1)
         if isinstance(self.action_space, spaces.Box):
             self.action_dist.proba_distribution_net = lambda latent_dim, log_std_init: (_Pairs(latent_dim, 2), noise)

@@ -80,8 +80,7 @@ def secret_shares(x: Array, k: int, modulus: int) -> Array:
     Array
         int64, (n·k,).
     """
-    key = source(None, "shares")(KEY)
-    drawn = expand([key], len(x) * (k - 1), modulus)[0].reshape(k - 1, len(x))
+    drawn = expand([source(None, "shares")(KEY)], len(x) * (k - 1), modulus)[0].reshape(k - 1, len(x))
     last = (x.astype(np.int64) - total(drawn, modulus).astype(np.int64)) % modulus
     return np.vstack([drawn.astype(np.int64), last]).T.ravel()
 

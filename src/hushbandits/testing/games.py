@@ -263,8 +263,7 @@ def check_metrics(
         array = np.asarray(value)
         required(name not in taken, f"{whose}: {name!r} is the name of another metric; rename it")
         allowed = array.dtype.kind in "biuf" and array.shape[:1] == (runs,)
-        kind = f"{array.dtype} {array.shape}"
-        required(allowed, f"{whose}: {name!r} must be numbers of shape ({runs}, …), not {kind}")
+        required(allowed, f"{whose}: {name!r} must be numbers of shape ({runs}, …), not {array.dtype} {array.shape}")
         bad = np.isnan(array) if name in infinite else ~np.isfinite(array)
         required(not bad.any(), f"{whose}: {name!r} must be finite numbers, not {array[bad][:1]}")
 

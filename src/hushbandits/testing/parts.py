@@ -19,7 +19,6 @@ from hushbandits.testing.games import calling, check_games, check_hooks, require
 _AGENT = ("act", "compose", "receive")
 _TEAM = (*_AGENT, "reset", "validate_env", "requirements", "metrics", "claimed_guarantees", "episode", "runs_at_once")
 _WRAPPER = (*HOOKS, "message_fields", "inbox_fields", "own_reward_field", "metrics", "claimed_guarantees")
-_POLICY = ("state", "choose", "update")
 _PLAYS, _LEARNERS = 40, 3
 
 
@@ -277,7 +276,7 @@ def check_policy(policy: AnyPolicy, *, n_arms: int = 4, seed: int = 0, **params:
     n_arms = integer("n_arms", n_arms, 2)
     cls = policy if isinstance(policy, type) else type(make_policy(policy, **params))
     # Before the policy is built: a misspelt method is missing.
-    check_hooks(cls, Policy, _POLICY if issubclass(cls, Policy) else ())
+    check_hooks(cls, Policy, ("state", "choose", "update") if issubclass(cls, Policy) else ())
     made = make_policy(policy, **params)
     learners = _LEARNERS + (n_arms == _LEARNERS)
     uniforms = Streams(spawn_seeds(seed, 1)).cursors(learners) if made.random else None

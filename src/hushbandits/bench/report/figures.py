@@ -146,10 +146,9 @@ def keys(shown: Sequence[Panel]) -> dict[str, Line2D]:
     """Return the legend entries of all panels; a theory curve of a single line has the colour of that line."""
     places = _places(shown)
     found = {short(label): Line2D([], [], **style(i)) for label, i in places.items()}
-    bounded: dict[str, set[int]] = {}
-    for name, place in ((name, places[line.label]) for p in shown for line in p.lines for name in line.bounds):
-        bounded.setdefault(name, set()).add(place)
-    for name, of in bounded.items():
+    lines = [line for panel in shown for line in panel.lines]
+    for name in dict.fromkeys(name for line in lines for name in line.bounds):
+        of = {places[line.label] for line in lines if name in line.bounds}
         hue, more = (MUTED, ", in each line's colour") if len(of) > 1 else (style(min(of))["color"], "")
         found[short(name) + more] = Line2D([], [], color=hue, linestyle="--", linewidth=1.1)
     return found

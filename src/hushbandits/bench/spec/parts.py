@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 with extra("bench"):
     import msgspec
 
-_MOST_NODES = 100_000
 #: A non-empty text, and a positive count.
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -92,7 +91,7 @@ def _graph(inner: object) -> nx.Graph:
         raise ValueError(f"Graph={shown(inner)} must be a table with nodes (a number) and edges (a list of pairs)")
     import networkx as nx
 
-    graph = nx.empty_graph(integer("Graph: nodes", inner["nodes"], 1, _MOST_NODES))
+    graph = nx.empty_graph(integer("Graph: nodes", inner["nodes"], 1, 100_000))
     for edge in inner["edges"]:
         if not isinstance(edge, list) or len(edge) != 2:
             raise ValueError(f"Graph: edge {shown(edge)} must be a pair of nodes")

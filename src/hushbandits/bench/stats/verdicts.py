@@ -179,10 +179,8 @@ def tally(found: Iterable[tuple[Origin, str]]) -> dict[Origin, Counter[str]]:
     >>> {origin: counted(by) for origin, by in tally([("paper", "holds"), ("own", "undecided")]).items()}
     {'paper': '1 hold', 'reading': '–', 'own': '1 undecided'}
     """
-    by: dict[Origin, Counter[str]] = {origin: Counter() for origin in ORIGINS}
-    for origin, verdict in found:
-        by[origin][verdict] += 1
-    return by
+    several = list(found)
+    return {origin: Counter(verdict for its, verdict in several if its == origin) for origin in ORIGINS}
 
 
 def sentence(by: Mapping[Origin, Mapping[str, int]]) -> str:
