@@ -233,7 +233,7 @@ class Draws(Sequence[np.random.Generator]):
         if run not in self._made:
             self._made[run] = generator_at(self.cursors[run], step=1)
         rng = self._made[run]
-        if run in self._before:  # goes back to the first unused number
+        if self._used[run] < _AHEAD:  # goes back to the first unused number
             rng.bit_generator.state = self._before.pop(run)
             rng.standard_exponential(self._used[run])
             self._used[run] = _AHEAD
