@@ -162,6 +162,7 @@ class ExplorationTask(Picture):
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
             self.observations[..., self.layout["active"]] = 1.0
+            self._horizons = np.full(self._seats.shape, self.core.horizon or math.inf)
 
     def arms(self, action: Array) -> Array:
         """Return the set of arms that the active agent pulls."""
@@ -175,8 +176,7 @@ class ExplorationTask(Picture):
 
     def earned(self, before: Observation) -> Array:
         """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
-        cost = (before.t - self.obs.t) / self.core.horizon
-        return np.repeat(cost[:, None], self._seats.shape[1], 1)
+        return (before.t - self.obs.t)[:, None] / self._horizons
 
     def words(self, action: Array) -> Message | None:
         obs, own = self.obs, self._at["own_votes"]
