@@ -232,12 +232,12 @@ class Ledger:
     def use(self, n: Array, survivors: Array) -> None:
         """Record a round's blocks ``(R, M)`` that have survivors, and their costs; `n` is stored without a copy."""
         self.note(n, survivors)
-        if ((survivors == n) | (survivors == 0)).all():
+        if not np.count_nonzero((survivors != n) & (survivors != 0)):
             cost = self._whole.by_size(survivors)
         else:
             each = [*map(self.cost, n.ravel().tolist(), survivors.ravel().tolist())]
             cost = np.array(each).T.reshape(2, *n.shape)
-        dearest = cost.max(2)
+        dearest = np.maximum.reduce(cost, 2)
         np.maximum(self.worst, dearest[0], out=self.worst)
         np.maximum(self.worst_delta, dearest[1], out=self.worst_delta)
 
