@@ -287,7 +287,7 @@ class Arms:
         return draw_locations(self._source, self.n_arms, self.permute, rng)
 
     def _stand(self, location: Array) -> Standing:
-        mean = self.law.mean(location)
+        location, mean = np.ascontiguousarray(location, float), self.law.mean(location)
         return Standing(location, mean, np.subtract(mean.max(-1, keepdims=True), mean, np.empty(mean.shape)))
 
     def move(self, start: Array, t: Array) -> Array:

@@ -274,8 +274,7 @@ class Exploration(Env):
         # The next agent is drawn here, so that it learns that it is next before it must act.
         reward, coin = np.empty(action.shape), type(self.law) is Bernoulli
         drawn = uniforms if coin else np.ascontiguousarray(self.law.quantile(uniforms, stand.location), float)
-        location, gap = np.ascontiguousarray(stand.location), np.ascontiguousarray(stand.gap)
-        ballot.pull(action, drawn, coin, location, gap, turns, reward, *book[:11])
+        ballot.pull(action, drawn, coin, stand.location, stand.gap, turns, reward, *book[:11])
         return reward
 
     def _report(self) -> dict[str, Array]:
