@@ -206,7 +206,7 @@ class SuccessiveElimination(Calibrated):
 
         It is the `width` for the fewest users behind a mean of this phase.
         """
-        phase = m, b, int(self._heard[r, i])
+        phase = m, b, self._heard.item(r, i)
         if phase not in self._widths:
             self._widths[phase] = self.width(*phase)
         return self._widths[phase]

@@ -257,7 +257,7 @@ class Draws(Sequence[np.random.Generator]):
             return out
         if not len(self._ahead):  # few streams read ahead
             self._ahead = np.empty((len(self), _AHEAD))
-        for run in np.flatnonzero(p.any(1) & (self._used + most > _AHEAD)).tolist():
+        for run in (self._used + most > _AHEAD).nonzero()[0].tolist():
             rng = self[run]
             self._before[run] = rng.bit_generator.state
             rng.standard_exponential(out=self._ahead[run])
