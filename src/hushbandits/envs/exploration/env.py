@@ -273,6 +273,7 @@ class Exploration(Env):
         stand = self.arms.look(book.rounds)
         # The next agent is drawn here, so that it learns that it is next before it must act.
         reward, coin = np.empty(action.shape), type(self.law) is Bernoulli
+        # `pull` and `talk` are `alike`: what laws and wrappers return is made an array of a fixed type.
         drawn = uniforms if coin else np.ascontiguousarray(self.law.quantile(uniforms, stand.location), float)
         ballot.pull(action, drawn, coin, stand.location, stand.gap, turns, reward, *book[:11])
         return reward
