@@ -167,11 +167,12 @@ class RewardStream(DiscreteLaplace):
     """Noise uses the stream of the next block's rewards."""
 
     def send(self, message, env):
-        self._of_rewards = [(cursor, int(cursor[STEP]) + env.n_agents) for cursor in env._blocks[:, 0]]
+        self._of_rewards = env._blocks[:, 0].copy()
+        self._of_rewards[:, STEP] += np.uint64(env.n_agents)
         return super().send(message, env)
 
     def _noised(self, message):
-        self._rngs = [generator_at(cursor, step) for cursor, step in self._of_rewards]
+        self._rngs = [generator_at(cursor) for cursor in self._of_rewards]
         return super()._noised(message)
 
 

@@ -217,3 +217,24 @@ def geometric_differences(exponentials, used, p, out):
                 scale, at = math.log1p(-p[r, c]), used[r]
                 first, second = -exponentials[r, at] / scale, -exponentials[r, at + 1] / scale
                 out[r, c], used[r] = math.ceil(first) - math.ceil(second), at + 2
+
+
+@inlined
+def _searched(cursors, r, p):
+    """Return what ``Generator.geometric(p)``, p ≥ 1/3, returns from the next uniform of cursor r."""
+    u, tries, mass, total = uniform(cursors, r), 1, p, p
+    while u > total:
+        mass *= 1.0 - p
+        total += mass
+        tries += 1
+    return tries
+
+
+@lean
+def searched_differences(cursors, p, out):
+    """Write differences of two samples ``Generator.geometric(p)``, p ≥ 1/3, to `out`, ``(R, C)``, where p is not 0."""
+    for r in range(p.shape[0]):
+        for c in range(p.shape[1]):
+            if p[r, c] > 0.0:
+                first = _searched(cursors, r, p[r, c])
+                out[r, c] = first - _searched(cursors, r, p[r, c])

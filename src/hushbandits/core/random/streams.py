@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hushbandits.core.random import samplers
-from hushbandits.core.random.philox import CURSOR, NAME, STEP, fill_ahead, open_cursors, philox_rows
+from hushbandits.core.random import philox, samplers
 from hushbandits.core.utils import Array, Seeds, integer
 
 #: Longest horizon: a double counts every round.
@@ -101,7 +100,7 @@ class Streams:
         n = len(self._seeds)
         out, steps = np.empty((1, n, math.prod(shape))), np.zeros((2, n), np.uint64)
         steps[0] = step
-        fill_ahead(self._seeds, word(part), *steps, out)
+        philox.fill_ahead(self._seeds, word(part), *steps, out)
         return out.reshape(n, *shape)
 
     def reader(self, shape: tuple[int, ...] = (), part: str = "") -> "Uniforms":
@@ -118,14 +117,14 @@ class Streams:
 
     def cursors(self, each: int = 1, part: str = "") -> Array:
         """Return `each` cursors per run for compiled code, ``(R·each, 10)`` words, as `philox.uniform` reads them."""
-        cursors = np.zeros((len(self._seeds) * each, CURSOR), np.uint64)
-        open_cursors(self._seeds, word(part), each, cursors)
+        cursors = np.zeros((len(self._seeds) * each, philox.CURSOR), np.uint64)
+        philox.open_cursors(self._seeds, word(part), each, cursors)
         return cursors
 
     def below(self, name: str) -> "Streams":
         """Return streams with new keys derived from `name`; the new keys give no access to any other stream."""
         seeds = self._seeds.copy()
-        philox_rows(self._seeds, word(name), seeds)
+        philox.philox_rows(self._seeds, word(name), seeds)
         return Streams(seeds)
 
 
@@ -173,7 +172,7 @@ class Uniforms:
         """Return samples of `count` steps from `step` on of the runs `at`, ``(count, R, *shape)``."""
         seeds = self.seeds[at]
         out = np.empty((count, len(seeds), self._width))
-        fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
+        philox.fill_ahead(seeds, self.word, self._section[at], self.step[at] * np.uint64(self._width), out)
         return out.reshape(count, len(seeds), *self._shape)
 
     def next(self) -> Array:
@@ -220,7 +219,8 @@ class Draws(Sequence[np.random.Generator]):
     """
 
     def __init__(self, rng: "Streams", part: str = ""):
-        self.cursors = rng.cursors(part=part)
+        self.cursors, self._words = rng.cursors(part=part), rng.cursors(part=part)
+        self._words[:, philox.STEP] = 1  # compiled code reads a generator's first numbers there, until it is made
         self._made: dict[int, np.random.Generator] = {}
         #: Exponentials that each generator has drawn ahead, how many of them are used, and its state before.
         self._ahead, self._used = np.empty((0, _AHEAD)), np.full(len(self), _AHEAD)
@@ -231,7 +231,7 @@ class Draws(Sequence[np.random.Generator]):
 
     def __getitem__(self, run: int) -> np.random.Generator:  # type: ignore[override]
         if run not in self._made:
-            self._made[run] = generator_at(self.cursors[run], step=1)
+            self._made[run] = generator_at(self._words[run], int(self._words[run, philox.PLACE]))
         rng = self._made[run]
         if self._used[run] < _AHEAD:  # goes back to the first unused number
             rng.bit_generator.state = self._before.pop(run)
@@ -240,16 +240,30 @@ class Draws(Sequence[np.random.Generator]):
         return rng
 
     def __setitem__(self, rows: Array, fresh: "Draws") -> None:
-        self.cursors[rows] = fresh.cursors
+        self.cursors[rows], self._words[rows] = fresh.cursors, fresh._words
         for row in rows if self._made else ():
             self._made.pop(int(row), None)
             self._before.pop(int(row), None)
             self._used[row] = _AHEAD
 
+    def uniforms(self, counts: Array) -> Array:
+        """Return the next ``counts[r]`` uniform samples of each run's generator, run by run."""
+        out = np.empty(np.add.reduce(counts))
+        if not self._made:
+            philox.fill_in_turn(self._words, np.arange(len(counts)), counts, out)
+        else:
+            for run, end in enumerate(np.cumsum(counts).tolist()):
+                self[run].random(out=out[end - counts[run] : end])
+        return out
+
     def geometric_differences(self, p: Array) -> Array:
         """Return differences of two samples ``geometric(p)`` of each run's generator, ``(R, C)``; 0 where p is 0."""
         out, most = np.zeros(p.shape, np.int64), 2 * p.shape[1]
-        if most > _AHEAD or (p >= 1 / 3).any():  # from 1/3 on, NumPy makes them of uniforms
+        by_uniforms = np.count_nonzero(p >= 1 / 3)  # from 1/3 on, NumPy makes them of uniforms
+        if by_uniforms == np.count_nonzero(p) and not self._made:
+            samplers.searched_differences(self._words, p, out)
+            return out
+        if most > _AHEAD or by_uniforms:
             at = p.nonzero()
             for run, c, share in zip(*(each.tolist() for each in (*at, p[at])), strict=True):
                 geometric = self[run].geometric
@@ -278,10 +292,12 @@ class Draws(Sequence[np.random.Generator]):
         return out
 
 
-def generator_at(cursor: Array, step: int | None = None) -> np.random.Generator:
-    """Return a NumPy generator at the start of the cursor's step, or of the given `step`.
+def generator_at(cursor: Array, place: int = 0) -> np.random.Generator:
+    """Return a NumPy generator at a place of the cursor's step.
 
     What it samples from its uniforms may depend on NumPy's version.
     """
-    counter = np.array([0, cursor[STEP] if step is None else step, cursor[2], cursor[NAME]], np.uint64)
-    return np.random.Generator(np.random.Philox(key=cursor[:2], counter=counter))
+    counter = np.array([place // 4, cursor[philox.STEP], cursor[2], cursor[philox.NAME]], np.uint64)
+    rng = np.random.Generator(np.random.Philox(key=cursor[:2], counter=counter))
+    rng.random(place % 4)
+    return rng

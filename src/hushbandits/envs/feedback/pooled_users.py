@@ -152,8 +152,8 @@ class Pooled(Cohort):
     def total(self) -> Array:
         """Return the sum of each block, which the first call samples."""
         if self._total is None:
-            plain = not self._before and all(isinstance(part.law, Bernoulli) for part in self._parts)
-            self._total = self._sum_binomials() if plain else self._sum_parts()
+            plain = [isinstance(part.law, Bernoulli) for part in self._parts]
+            self._total = self._sum_parts() if self._before or not all(plain) else self._sum_binomials()
             for noise, rngs in self._noises:
                 self._add_noise(noise, rngs, self._total)
         return self._total
@@ -169,7 +169,7 @@ class Pooled(Cohort):
 
     def _sum_parts(self) -> Array:
         total = np.zeros(self.planned.size, np.int64 if self.encoded else np.float64)
-        there = np.flatnonzero(self.planned)
+        there = self.planned.ravel().nonzero()[0]
         for at in [there] if len(self._parts) == 1 else there[:, None]:  # parts of a block read its stream in turn
             for part in self._parts:
                 self._add_part(part, at[part.n.ravel()[at] > 0], total)
@@ -205,7 +205,8 @@ class Pooled(Cohort):
                 for step in self._before:
                     x = step(x, runs[0], here[0] % servers)
                 if self._grid is not None:
-                    x = encoded(x, in_turn(self._coins, np.bincount(runs, sizes)), sizes, self._grid.ravel()[here])
+                    coins = in_turn(self._coins, np.bincount(runs, sizes).astype(int))
+                    x = encoded(x, coins, sizes, self._grid.ravel()[here])
                 _add_up(x, sizes, sums)
             total[here] += sums
 

@@ -17,6 +17,7 @@ from typing import NoReturn
 import numpy as np
 
 from hushbandits.core import Array, Inbox, Law, Noise, handed, jit, lean
+from hushbandits.core.random.streams import Draws
 
 Rngs = Sequence[np.random.Generator]
 
@@ -29,6 +30,8 @@ def blocks(n: Array) -> list[tuple[int, int, int]]:
 
 def in_turn(rngs: Rngs, counts: Array) -> Array:
     """Return the next ``counts[r]`` uniform samples of each run r, run by run."""
+    if isinstance(rngs, Draws):
+        return rngs.uniforms(counts)
     return np.concatenate([np.empty(0), *(rngs[r].random(int(n)) for r, n in enumerate(counts.tolist()) if n)])
 
 
