@@ -218,6 +218,8 @@ class SuccessiveElimination(Calibrated):
         n = inbox.total("n")
         estimates, over = self.estimate(inbox.total("reward"), n), np.zeros(n.shape, np.int64)
         _next_arm(inbox.arrived[:, :, 0], estimates, n, self._active, self._arm, self._mean, self._heard, over)
+        if not np.count_nonzero(over):
+            return
         at = np.nonzero(over)
         m, b = over[at], self._phase[at]
         ended = zip(*(each.tolist() for each in (*at, m, b)), strict=True)

@@ -92,7 +92,7 @@ class OnePass:
         spent, sums = (ledger.worst, ledger.worst_delta), np.empty((0, 0), np.int64)
         if self._trusted or not isinstance(law, Bernoulli):
             ready, _, p, _, g, *_ = kinds.by_size(n)
-            if not ready[n > 0].all():
+            if np.count_nonzero(ready) < ready.size:
                 return None
             sums = Pooled(n, law, location, cursors).encode(g.astype(np.int64), self._mechanism.rngs).total()
             if self._trusted:
