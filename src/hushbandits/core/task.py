@@ -226,7 +226,8 @@ class RLTask(ABC):
             self.show_turn(True, True)
             self._blank = self.observations[:1].copy()
         else:
-            _clear(rows, self._blank, self.pulls, self.sums, self.observations)
+            self.pulls[rows] = self.sums[rows] = 0.0
+            self.observations[rows] = self._blank
             self._start(rows)
             self._flagged = self._flagged if self._flagged == (True, True) else None  # `_blank` shows these phases
 
@@ -348,17 +349,6 @@ def _checked_costs(core: World, coefficients: Mapping[str, float] | None) -> dic
                     f"cost_coefficients: {name!r} is infinite in this env, as no guarantee of {w.name} holds"
                 )
     return {name: real(f"cost_coefficients[{name!r}]", value, 0, closed="low") for name, value in given.items()}
-
-
-@lean
-def _clear(rows, blank, pulls, sums, obs):  # type: ignore[no-untyped-def]
-    """Set statistics of the runs `rows` to 0, and their observations to the `blank` ones."""
-    for r in rows:
-        for m in range(obs.shape[1]):
-            for k in range(pulls.shape[2]):
-                pulls[r, m, k] = sums[r, m, k] = 0.0
-            for i in range(obs.shape[2]):
-                obs[r, m, i] = blank[0, m, i]
 
 
 @lean

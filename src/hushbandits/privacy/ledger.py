@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from hushbandits.core import RESOLVED, Array, Noise, integer, jit, real
+from hushbandits.core import RESOLVED, Array, Noise, integer, jit, lean, real
 from hushbandits.core.utils.jit import inlined
 from hushbandits.privacy import divergence, samplers
 from hushbandits.privacy.noise import Curve, Half, Profile, halved
@@ -84,7 +84,7 @@ def _fill(sizes, rows, known, table):  # type: ignore[no-untyped-def]
             table[at, c] = rows[i, c]
 
 
-@jit
+@lean
 def _look_up(sizes, known, table, columns):  # type: ignore[no-untyped-def]
     """Write each size's table row to a column of `columns`; return the first unknown size, or −1 if all are known."""
     for i in range(sizes.size):
@@ -131,13 +131,6 @@ def joined(n: Array | int, share: Array | float) -> Array:
     """Return the noise parameter of `n` users with a `share` each, rounded if it is within 1e-12 of an integer."""
     whole = np.rint(n * share)
     return np.where(abs(n * share - whole) < 1e-12, whole, n * share)
-
-
-@jit
-def _begin(rows, entry, since, worst, worst_delta):  # type: ignore[no-untyped-def]
-    """Let the runs `rows` begin at this `entry` of the log, without costs."""
-    for r in rows:
-        since[r], worst[r], worst_delta[r] = entry, 0.0, 0.0
 
 
 @dataclass(frozen=True)
@@ -205,7 +198,8 @@ class Ledger:
         """Delete the blocks and reset the costs of the runs `rows`."""
         for run in rows.tolist() if self._uses else ():
             self._uses.pop(run, None)
-        _begin(rows, len(self._log), self._since, self.worst, self.worst_delta)
+        self._since[rows] = len(self._log)
+        self.worst[rows] = self.worst_delta[rows] = 0.0
 
     def spent(self, n: int, survivors: int) -> Spent:
         """Return the `price` of a block planned for n users, computed once per n and number of `survivors`."""

@@ -8,7 +8,7 @@ may thus exceed the claimed bound, and does.
 
 import numpy as np
 
-from hushbandits.core import Array, jit
+from hushbandits.core import Array
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
@@ -31,8 +31,7 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
     return (fewest & good).sum(-1) / fewest.sum(-1)
 
 
-@jit
-def named_rows(ballots, good, weights):
+def named_rows(ballots: Array, good: Array, weights: Array) -> tuple[Array, Array]:
     """Return each agent's `naming_accuracy`, and its part of the mean accuracy of the agents with the most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
@@ -44,23 +43,6 @@ def named_rows(ballots, good, weights):
     good : (R, K) bool
     weights : (N,) float
     """
-    runs, n, k = ballots.shape
-    named, most = np.empty((runs, n)), np.zeros((runs, n))
-    votes = np.empty(n, np.int64)
-    for r in range(runs):
-        all_right = good[r].sum()
-        top = alike = 0
-        for m in range(n):
-            votes[m] = right = 0
-            for arm in range(k):
-                votes[m] += ballots[r, m, arm]
-                right += good[r, arm] and not ballots[r, m, arm]
-            named[r, m] = right / (k - votes[m]) if votes[m] < k else all_right / k
-            alike = alike + 1 if votes[m] == top else 1 if votes[m] > top else alike
-            top = max(top, votes[m])
-        for m in range(n):
-            if votes[m] == top:
-                most[r, m] = named[r, m] * (1 / alike)
-            if not weights[m] > 0:
-                named[r, m] = 0.0
-    return named, most
+    named, votes = naming_accuracy(ballots[:, :, None], good[:, None]), ballots.sum(2)
+    most = votes == votes.max(1, keepdims=True)
+    return np.where(weights > 0, named, 0.0), np.where(most, named * (1 / most.sum(1, keepdims=True)), 0.0)

@@ -168,7 +168,9 @@ class Feedback(Env):
             self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, 64)  # a raw reward is sent as a double
             self._horizons = np.full(shape, self.horizon)
         else:
-            _restart(rows, cursors, self._blocks, self.served, self._bits, self._regret, self._t, self._live)
+            self._blocks[rows], self._live[rows] = cursors, True
+            for array in (self.served, self._bits, self._regret, self._t):
+                array[rows] = 0
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
@@ -265,17 +267,6 @@ class Feedback(Env):
         users, bits, each = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), np.empty(len(rows))
         _total(rows, self.served, self._bits, users, bits, each)
         return {"regret": np.add.reduce(self._regret[rows], 1), "users": users, "bits": bits, "bits_per_user": each}
-
-
-@jit
-def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ignore[no-untyped-def]
-    """Reset the state of the runs `rows`, whose random streams begin at `cursors`."""
-    for i, r in enumerate(rows):
-        blocks[r] = cursors[i]
-        served[r] = bits[r] = 0
-        regret[r] = 0.0
-        t[r] = 0
-        live[r] = True
 
 
 @lean

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from hushbandits.core import Array, Field, Fields, Inbox, Law, Streams, World, jit, require, set_rows
+from hushbandits.core import Array, Field, Fields, Inbox, Law, Streams, World, require, set_rows
 from hushbandits.core.payload import OPERATIONS, Channel, Noise, Payload, Sealing, Shuffling
 from hushbandits.core.random.streams import Draws
 from hushbandits.envs.feedback.users import BlockInbox, Cohort, Individuals, Rngs, Sealed, blocks
@@ -93,9 +93,7 @@ class SealedBlocks(Channel):
         keep = message["sent"] & (crowd.n >= least)
         if by.protocol is not None:
             return self._play(message, keep, np.broadcast_to(least, keep.shape))
-        left, total = np.empty((2, *keep.shape), np.int64)
-        _open(crowd.total(), message["modulus"], crowd.n, keep, left, total)
-        return message.with_fields(reward=Sealed(left, crowd.planned, total, by.name), sent=keep)
+        return message.with_fields(reward=crowd.seal(crowd.total() % message["modulus"], keep, by.name), sent=keep)
 
     def _play(self, message: Payload, keep: Array, least: Array) -> Payload:
         crowd = message["reward"]
@@ -113,14 +111,6 @@ class SealedBlocks(Channel):
             return inbox
         assert isinstance(inbox, BlockInbox)
         return inbox.decoded(inbox.total("reward") / self._by.quantization_levels)
-
-
-@jit
-def _open(sums, modulus, n, keep, left, total):  # type: ignore[no-untyped-def]
-    """Write the users and the sums mod m of the blocks to `keep` to `left` and `total`, and 0 for all others."""
-    for r in range(n.shape[0]):
-        for m in range(n.shape[1]):
-            left[r, m], total[r, m] = (n[r, m], sums[r, m] % modulus[r, m]) if keep[r, m] else (0, 0)
 
 
 class Blocks(Payload):

@@ -58,8 +58,8 @@ class FeedbackTask(BlockPicture):
 
     def _mask(self, width: int, always: tuple[int, ...]) -> Array:
         """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
-        mask = np.empty((*self._seats.shape, width), bool)
-        _allow(self.observations, self.layout["acts"].start, always, mask)
+        mask = np.repeat(self.observations[..., self.layout["acts"]] != 0, width, -1)
+        mask[..., always] = True
         return mask
 
     def _start(self, rows: slice | Array) -> None:
@@ -108,16 +108,6 @@ class FeedbackTask(BlockPicture):
         """
         self._flagged = pull, talk
         self.observations[..., self.layout["acts"]] = (pull & (self._served < self.core.horizon))[..., None]
-
-
-@jit
-def _allow(obs, acts, always, mask):  # type: ignore[no-untyped-def]
-    """Write to `mask` the valid choices: all of them, or only those in `always` for servers that do not act."""
-    for r in range(obs.shape[0]):
-        for m in range(obs.shape[1]):
-            mask[r, m] = obs[r, m, acts] != 0
-            for c in always:
-                mask[r, m, c] = True
 
 
 @jit

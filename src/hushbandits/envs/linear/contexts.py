@@ -94,7 +94,9 @@ class SpherePlusOne(ContextLaw):
 
     def draw(self, u: Array, pool: Array, x: Array) -> None:
         d = x.shape[3]
-        _lift(unit(normal(u.reshape(*x.shape[:3], d - 1)[:, :, d:])), x)
+        x[:, :, :d] = np.eye(d)
+        x[:, :, d:, :-1] = unit(normal(u.reshape(*x.shape[:3], d - 1)[:, :, d:]))
+        x[..., -1] = 1.0
 
     def seen(self, x: Array) -> Array:
         """Return ``x/‖x‖``."""
@@ -217,18 +219,6 @@ def _scale(x, out):  # type: ignore[no-untyped-def]
         norm = math.sqrt(square)
         for i in range(x.shape[1]):
             out[n, i] = x[n, i] / norm
-
-
-@lean
-def _lift(v, x):  # type: ignore[no-untyped-def]
-    """Write e_j + e_d for j < d, then e_d, and then (v, 1) for each of the vectors `v` to `x`."""
-    d = x.shape[3]
-    for r in range(x.shape[0]):
-        for a in range(x.shape[1]):
-            for k in range(x.shape[2]):
-                for i in range(d - 1):
-                    x[r, a, k, i] = v[r, a, k - d, i] if k >= d else 0.0
-                x[r, a, k, min(k, d - 1)] = x[r, a, k, d - 1] = 1.0
 
 
 @jit
