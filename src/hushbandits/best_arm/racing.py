@@ -6,7 +6,7 @@ All remaining arms are pulled once per pass; after a pass, what is surely not th
 import math
 
 from hushbandits.best_arm.routine import RESETS, SILENT, VOTES, Routine
-from hushbandits.best_arm.selection import best_mean, observe, pick, pick_any, read, samples
+from hushbandits.best_arm.selection import add, best_mean, least_pulled, pick, pick_any, read, samples
 from hushbandits.core import lean
 from hushbandits.core.utils.jit import inlined
 from hushbandits.policies.kl import kl_lower, kl_upper
@@ -38,18 +38,18 @@ def _plan(state, r, n, p, active, arms, uniforms):
     # the die of the reset.
     local, pulls, rank = state.local[r, n], state.pulls[r, n], 0
     size = read(local, active)
+    state.stage[r, n] = 0
     if uniforms.size > 1:
         state.mark[r, n] = uniforms[1] < p[2]  # whether this activation resets
         if size == 0:  # it plays on: whatever the others still hold
             return pick_any(active, arms, int(uniforms[0] * active.sum()))
     if size == 0:
         return 0
-    fewest, ties = -1, 0
+    fewest, ties = pulls[least_pulled(local, pulls)], 0
     for k in range(local.size):
-        if local[k]:
-            if fewest < 0 or pulls[k] < fewest:
-                fewest, ties = pulls[k], 0
-            ties += int(pulls[k] == fewest)
+        ties += local[k] and pulls[k] == fewest
+    if size > 1:
+        state.stage[r, n] = ties  # arms left in the pass
     if uniforms.size > 0:
         rank = int(uniforms[0] * ties)
     return pick(local, pulls, fewest, arms, rank)
@@ -58,14 +58,11 @@ def _plan(state, r, n, p, active, arms, uniforms):
 @inlined
 def _pass(state, r, n, arms, reward):
     # Take the reward in; return τ if that completes a pass over two arms or more, else 0.
-    local, pulls = state.local[r, n], state.pulls[r, n]
-    pulled = observe(local, state.sums[r, n], pulls, arms, reward)
-    if pulled < 0:
+    pulls, left = state.pulls[r, n], state.stage[r, n]
+    if left == 0:
         return 0
-    for k in range(arms.size):
-        if local[k] and pulls[k] != pulls[pulled]:
-            return 0
-    return pulls[pulled]
+    pulled = add(state.sums[r, n], pulls, arms, reward)
+    return pulls[pulled] if left == 1 else 0
 
 
 @lean
@@ -82,9 +79,9 @@ def _learn(state, r, n, p, arms, reward, uniforms, vote):
         return SILENT
     local, sums, pulls = state.local[r, n], state.sums[r, n], state.pulls[r, n]
     best = best_mean(local, sums, pulls)
-    gap, dropped = pass_gap(arms.size, tau, p[0]), SILENT
+    top, gap, dropped = sums[best] / tau, pass_gap(arms.size, tau, p[0]), SILENT
     for k in range(arms.size):
-        if local[k] and k != best and sums[best] / tau - sums[k] / tau + p[1] >= gap:
+        if local[k] and k != best and top - sums[k] / tau + p[1] >= gap:
             local[k] = False
             vote[k] = not p[3]
             dropped = VOTES

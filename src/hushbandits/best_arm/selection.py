@@ -19,7 +19,7 @@ class Samples(NamedTuple):
     local: Array  # (R, N, K) 𝒦_n
     sums: Array  # (R, N, K) rewards
     pulls: Array  # (R, N, K)
-    stage: Array  # (R, N) a round or an epoch, from 1
+    stage: Array  # (R, N) a round or an epoch, from 1; with passes, the arms left in the present one
     mark: Array  # (R, N) the routine's own
 
 
@@ -40,12 +40,15 @@ def read(local, active):
 
     Source: Féraud et al. 2019, algorithm 2, lines 4–12.
     """
-    alone = active.sum() == 1
     size = 0
     for k in range(local.size):
-        local[k] = active[k] and (alone or local[k])
+        local[k] &= active[k]
         size += local[k]
-    return size
+    if size > 1 or active.sum() != 1:
+        return size
+    for k in range(local.size):
+        local[k] = active[k]
+    return 1
 
 
 @inlined
@@ -95,13 +98,18 @@ def settle(local, pulls, active, arms):
 @inlined
 def observe(local, sums, pulls, arms, reward):
     """Add the reward if at least two arms remain; return the pulled arm, or −1 if the reward was not added."""
+    return add(sums, pulls, arms, reward) if local.sum() > 1 else -1
+
+
+@inlined
+def add(sums, pulls, arms, reward):
+    """Add the rewards of the marked `arms`; return the last of them."""
     pulled = -1
-    if local.sum() > 1:
-        for k in range(arms.size):
-            if arms[k]:
-                sums[k] += reward[k]
-                pulls[k] += 1
-                pulled = k
+    for k in range(arms.size):
+        if arms[k]:
+            sums[k] += reward[k]
+            pulls[k] += 1
+            pulled = k
     return pulled
 
 
