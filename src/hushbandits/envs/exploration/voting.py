@@ -16,7 +16,7 @@ from hushbandits.best_arm.routine import RESETS, Routine, State
 from hushbandits.core import LONGEST, Array, Inbox, Observation, Streams, Team, World, lean
 from hushbandits.core.random.names import DRAWS, NOISE
 from hushbandits.core.random.philox import PLACE, as_uniform, fill, refill, uniform
-from hushbandits.core.utils.jit import inlined, within
+from hushbandits.core.utils.jit import alike, inlined, within
 from hushbandits.envs.exploration import ballot
 from hushbandits.policies.policy import check_unit_rewards
 
@@ -56,13 +56,15 @@ class Rules(NamedTuple):
 
 
 @lru_cache
-def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callable[..., State]) -> Rules:
-    """Return compiled loops over the scalar rules `plan`, `learn` and `sync` of a routine, and its class of state.
+def compiled(
+    plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callable[..., State], dtypes: tuple[str, ...]
+) -> Rules:
+    """Return compiled loops over the scalar rules of a routine, whose state is a named tuple `kind` of given `dtypes`.
 
     Each phase takes the state as a plain tuple: Numba needs longer to recognise the arrays of a named one.
     """
 
-    @lean
+    @alike
     def plan_rows(parts, live, who, p, active, draws, arms):
         state = kind(*parts)
         arms[:] = False
@@ -70,7 +72,7 @@ def compiled(plan: _Rule, learn: _Rule, sync: Callable[..., None], kind: Callabl
             if live[r]:
                 plan(state, r, who[r, 0], p, active[r, 0, 0], arms[r, 0], draws[r])
 
-    @lean
+    @alike
     def learn_rows(parts, live, who, p, arms, reward, noises, noise, vote, ended):
         state, some = kind(*parts), False
         vote[:] = False
@@ -210,8 +212,9 @@ class VotingTeam(Team):
     def reset(self, env: World, rng: Streams) -> None:
         runs, n, k = len(rng), 1 if self.shared else env.n_agents, env.n_arms
         self._make_rules(k)
-        self._p = np.array(self._routine.params)
-        self._state = self._routine.state(runs, n, k)
+        self._p = np.array(self._routine.params, float)
+        state = self._routine.state(runs, n, k)
+        self._state = type(state)(*map(np.ascontiguousarray, state))
         self._parts = tuple(self._state)  # Numba reads it sooner
         self._fresh = self._routine.state(1, 1, k)
         self._draws, self._noises = rng.reader((self._routine.draws,), DRAWS), rng.cursors(part=NOISE)
@@ -225,15 +228,18 @@ class VotingTeam(Team):
 
     def act(self, obs: Observation) -> Array:
         """Return the arms that each active agent's routine pulls."""
-        self._live, self._n = obs.running, np.zeros_like(obs.active_agents) if self.shared else obs.active_agents
+        # Rules are `alike`: what the env and wrappers return is made an array of a fixed type.
+        self._live, self._n = np.ascontiguousarray(obs.running, bool), np.ascontiguousarray(obs.active_agents, np.int64)
+        if self.shared:
+            self._n = np.zeros_like(self._n)
         self._rules.plan(self._parts, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
         return self._arms
 
     def compose(self, reward: Array) -> dict[str, Array] | None:
         """Return the votes of the active agents whose routine has just completed one of its own phases."""
         self._some = self._rules.learn(
-            self._parts, self._live, self._n, self._p, self._arms, reward, self._noises, self._noise, self._vote,
-            self._ended,
+            self._parts, self._live, self._n, self._p, self._arms, np.ascontiguousarray(reward, float), self._noises,
+            self._noise, self._vote, self._ended,
         )  # fmt: skip
         if not self._some:
             return None
@@ -260,8 +266,9 @@ class VotingTeam(Team):
 
     def _make_rules(self, n_arms: int) -> None:
         self._routine = self.routine(n_arms)
-        kind = type(self._routine.state(1, 1, n_arms))
-        self._rules = compiled(self._routine.plan, self._routine.learn, self._routine.sync, kind)
+        state = self._routine.state(1, 1, n_arms)
+        rules = self._routine.plan, self._routine.learn, self._routine.sync
+        self._rules = compiled(*rules, type(state), tuple(part.dtype.str for part in state))
 
     def _restart(self, r: int) -> None:
         for array, fresh in zip(self._state, self._fresh, strict=True):
