@@ -162,7 +162,8 @@ class ExplorationTask(Picture):
     def _start(self, rows: slice | Array) -> None:
         if isinstance(rows, slice):
             self.observations[..., self.layout["active"]] = 1.0
-            self._horizons = np.full(self._seats.shape, self.core.horizon or math.inf)
+            self._horizon = float(self.core.horizon or math.inf)
+        self._clock = self.obs.t
 
     def arms(self, action: Array) -> Array:
         """Return the set of arms that the active agent pulls."""
@@ -172,11 +173,12 @@ class ExplorationTask(Picture):
         """Add the rewards of the pulls to the statistics and observations."""
         at, seen = self._at, (self.pulls, self.sums, self.observations)
         columns = at["own_mean"], at["own_width"], at["time"]
-        _count_set(obs.active_agents, obs.reward, obs.t, self.core.horizon or math.inf, *seen, *columns)
+        before, self._clock, self._paid = self._clock, obs.t, np.empty(self._seats.shape)
+        _count_set(obs.active_agents, obs.reward, before, obs.t, self._horizon, self._paid, *seen, *columns)
 
     def earned(self, before: Observation) -> Array:
         """Return −1/`horizon` for agents in runs whose last activation counts as a round, otherwise 0, ``(R, M)``."""
-        return (before.t - self.obs.t)[:, None] / self._horizons
+        return self._paid
 
     def words(self, action: Array) -> Message | None:
         obs, own = self.obs, self._at["own_votes"]
@@ -284,12 +286,12 @@ def _show_due(who, pull, talk, obs, acts, speaks):
 
 
 @lean
-def _count_set(who, reward, t, horizon, pulls, sums, obs, mean, width, time):
-    """Add rewards to the statistics, and write means, widths and the elapsed share of the horizon to `obs`."""
+def _count_set(who, reward, before, t, horizon, paid, pulls, sums, obs, mean, width, time):
+    """Add rewards to the statistics; write means, widths and the elapsed share of the horizon to `obs`, and `paid`."""
     for r in range(who.shape[0]):
         over = min(t[r] / horizon, 1.0)
         for m in range(obs.shape[1]):
-            obs[r, m, time] = over
+            obs[r, m, time], paid[r, m] = over, (before[r] - t[r]) / horizon
         for a in range(who.shape[1]):
             for k in range(reward.shape[2]):
                 if not math.isnan(reward[r, a, k]):
