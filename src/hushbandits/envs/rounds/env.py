@@ -18,6 +18,7 @@ from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.rewards import Law, RepeatingMeans, UniformMeans
 from hushbandits.core.random.streams import LONGEST, Uniforms
 from hushbandits.core.utils import Params, affordable, count, shown
+from hushbandits.core.utils.jit import alike
 from hushbandits.envs.rounds.reports import Reports
 from hushbandits.envs.rounds.task import ArmTask
 
@@ -107,15 +108,17 @@ class FixedHorizon(Env):
         """Count the round, and return `message` without the messages of runs that are over."""
         if not self._abreast:
             message = message.with_fields(sent=message["sent"] & self._live[:, None])
-        self._t = self._t + self._live
-        self._live = self._t < self.horizon
+        self._count(1)
         return message
+
+    def _count(self, rounds: int) -> bool:
+        """Add `rounds` to those of each run that is not over; return whether a run goes on."""
+        before, self._t, self._live = self._t, np.empty_like(self._t), np.empty_like(self._live)
+        return bool(_advance(before, rounds, self.horizon, self._t, self._live))
 
     def _passed(self, rounds: int) -> None:
         """Count rounds that compiled code has played."""
-        self._t = self._t + rounds
-        self._live = self._t < self.horizon
-        self._phase = "pull" if np.count_nonzero(self._live) else "over"
+        self._phase = "pull" if self._count(rounds) else "over"
 
     # attrgetter is fast: every phase reads these.
     t: Array = property(attrgetter("_t"), doc="``(R,)`` rounds so far.")  # type: ignore[assignment]
@@ -126,6 +129,20 @@ class FixedHorizon(Env):
     def agent_regret(self) -> Array:
         """Pseudo-regret of each agent so far, ``(R, M)``."""
         return self._regret.copy()
+
+
+@alike
+def _advance(before, rounds, horizon, t, live):  # type: ignore[no-untyped-def]
+    """Write each run's rounds to `t`, `rounds` more than `before` if it was not over, and to `live` whether it is not.
+
+    Return whether a run goes on.
+    """
+    some = False
+    for r in range(t.size):
+        t[r] = before[r] + rounds if before[r] < horizon else before[r]
+        live[r] = t[r] < horizon
+        some |= live[r]
+    return some
 
 
 class Rounds(FixedHorizon):
