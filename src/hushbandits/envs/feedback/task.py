@@ -58,8 +58,10 @@ class FeedbackTask(BlockPicture):
 
     def _mask(self, width: int, always: tuple[int, ...]) -> Array:
         """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
-        mask = np.repeat(self.observations[..., self.layout["acts"]] != 0, width, -1)
-        mask[..., always] = True
+        mask = np.empty((*self._seats.shape, width), bool)
+        mask[:] = self.observations[..., self.layout["acts"]] != 0
+        for column in always:
+            mask[..., column] = True
         return mask
 
     def _start(self, rows: slice | Array) -> None:
