@@ -12,7 +12,7 @@ import numpy as np
 
 from hushbandits.best_arm.private_elimination import batch_radius, eliminate
 from hushbandits.core import Array, Inbox, Metric, Observation, Params, Requirements, Streams, Team, World, Wrapper
-from hushbandits.core.utils import divisor, flag, jit, lean, real
+from hushbandits.core.utils import divisor, flag, lean, real
 from hushbandits.core.wrapper import Privatizer
 from hushbandits.privacy.plans import confidence_level
 
@@ -240,7 +240,7 @@ class SuccessiveElimination(Calibrated):
         return {"covered": covered, **self._marks(len(covered))}
 
 
-@jit
+@lean
 def _next_arm(arrived, estimates, n, active, arm, mean, heard, over):  # type: ignore[no-untyped-def]
     """Store the estimates that arrived and go to the next active arm; where a phase is over, count active arms."""
     for r, i in np.ndindex(arrived.shape):

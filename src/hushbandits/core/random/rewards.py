@@ -169,14 +169,14 @@ class ClippedGaussian(Law):
         if type(self) is not ClippedGaussian:
             return super().roundings(location, g)
         wide = g + 2
-        pmf: Array = np.empty(wide.sum())
+        pmf, first = np.empty(np.add.reduce(wide)), np.empty_like(g)
         density, x, below = np.empty((3, pmf.size))
-        _standardize(location, g, self.sigma, density, x)
+        _standardize(location, g, self.sigma, first, density, x)
         np.exp(density, out=density)
         scipy.special.ndtr(x, out=below)
         _differences(location, g, self.sigma, density, x, below, pmf)
-        first = np.cumsum(wide) - wide
-        pmf /= np.repeat(np.add.reduceat(pmf, first), wide)  # the 0 before: a sum is to the bit that of the rest alone
+        # the 0 before each: a sum is to the bit that of the rest alone
+        _normalize(np.add.reduceat(pmf, first), wide, pmf)
         return pmf
 
 
@@ -294,10 +294,14 @@ class Stable(Unbounded):
 
 
 @lean
-def _standardize(location, g, sigma, exponent, x):  # type: ignore[no-untyped-def]
-    """Write ``(j/g − μ)/σ`` for j = 0 … g, and ``(μ − 1)/σ``, to `x` for each μ and g; write −x²/2 to `exponent`."""
+def _standardize(location, g, sigma, first, exponent, x):  # type: ignore[no-untyped-def]
+    """Write ``(j/g − μ)/σ`` for j = 0 … g, and ``(μ − 1)/σ``, to `x` for each μ and g, from `first` on.
+
+    Write −x²/2 to `exponent`.
+    """
     at = 0
     for i in range(g.size):
+        first[i] = at
         for j in range(g[i] + 2):
             x[at] = ((j / g[i] - location[i]) if j <= g[i] else (location[i] - 1.0)) / sigma
             exponent[at] = -0.5 * (x[at] * x[at])
@@ -324,6 +328,16 @@ def _differences(location, g, sigma, density, x, below, pmf):  # type: ignore[no
             before, under = under, after
         pmf[at] = 0.0
         at = last + 1
+
+
+@lean
+def _normalize(total, sizes, pmf):  # type: ignore[no-untyped-def]
+    """Divide the next ``sizes[i]`` values of `pmf` by each ``total[i]``."""
+    at = 0
+    for i in range(sizes.size):
+        for j in range(at, at + sizes[i]):
+            pmf[j] /= total[i]
+        at += sizes[i]
 
 
 def _phi(x: Array) -> Array:

@@ -13,7 +13,7 @@ from hushbandits.core.random.names import REWARD
 from hushbandits.core.random.philox import CURSOR, PLACE, STEP, fill_in_turn
 from hushbandits.core.random.rewards import Law, UniformMeans
 from hushbandits.core.random.streams import LONGEST
-from hushbandits.core.utils import Action, Message, affordable, choice, count, jit, lean
+from hushbandits.core.utils import Action, Message, affordable, choice, count, jit
 from hushbandits.core.validation import checked_message, inside
 from hushbandits.envs.feedback.one_pass import OnePass
 from hushbandits.envs.feedback.payload import Blocks
@@ -264,19 +264,8 @@ class Feedback(Env):
         return self._metrics_of(np.arange(len(self.served)))
 
     def _metrics_of(self, rows: Array) -> dict[str, Array]:
-        users, bits, each = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), np.empty(len(rows))
-        _total(rows, self.served, self._bits, users, bits, each)
-        return {"regret": np.add.reduce(self._regret[rows], 1), "users": users, "bits": bits, "bits_per_user": each}
-
-
-@lean
-def _total(rows, served, sent, users, bits, each):  # type: ignore[no-untyped-def]
-    """Add up users and bits over the servers of the runs `rows`, and write bits per user to `each`."""
-    for i in range(rows.size):
-        for m in range(served.shape[1]):
-            users[i] += served[rows[i], m]
-            bits[i] += sent[rows[i], m]
-        each[i] = bits[i] / max(users[i], 1)
+        regret, users, bits = (np.add.reduce(x[rows], 1) for x in (self._regret, self.served, self._bits))
+        return {"regret": regret, "users": users, "bits": bits, "bits_per_user": bits / np.maximum(users, 1)}
 
 
 @jit
