@@ -344,14 +344,14 @@ class Exploration(Env):
         """Return the rewards, gaps and random numbers of the next `size` activations of run r."""
         self._phase = "broken"  # until `played`: what was drawn cannot be drawn again
         stand, stream = self.arms.look(np.arange(size) + self.book.rounds[r], run=r), self._reward_stream
-        locations, gaps = (np.ascontiguousarray(np.atleast_2d(x)) for x in (stand.location, stand.gap))
+        locations, gaps = (np.ascontiguousarray(np.atleast_2d(x), float) for x in (stand.location, stand.gap))
         cursor = np.array([*stream.seeds[r], stream.word, *[stream._section[r]] * 6], np.uint64)
         if type(self.law) is Bernoulli:  # a comparison: the episode draws the rewards of the pulled arms alone
             stream.rows(0)
             rewards, first = np.empty((1, self.n_arms)), int(stream.step[r])
             stream.step[r] += np.uint64(size)
         else:
-            rewards, first = np.require(self.law.quantile(stream.take(r, size), stand.location), None, ["C", "W"]), -1
+            rewards, first = np.require(self.law.quantile(stream.take(r, size), stand.location), float, ["C", "W"]), -1
         return Outcomes(rewards, first, cursor, locations, gaps, self._turn_stream.take(r, size))
 
     def recommendation(self) -> Array:

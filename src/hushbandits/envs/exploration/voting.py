@@ -104,7 +104,7 @@ def _uniform_at(stream, place):
 
 
 def _episode(plan: _Rule, learn: _Rule, sync: Callable[..., None]) -> Callable[..., tuple[int, bool]]:
-    @lean
+    @alike
     def episode(r, until, player, outcomes, draws, at, rate, lost, book):
         # One pass of the loop is one activation, in the order of Exploration's phases: plan, pull, turn, learn, vote,
         # loss, count, settle, sync.
@@ -302,7 +302,7 @@ class VotingTeam(Team):
                 # An activation is at most one round, so no outcome is left over at the goal.
                 ahead = max(1, min(_BLOCK, _AHEAD // k, max(_FIRST, 3 * int(rounds[r])), goal - int(rounds[r])))
                 at, outcomes, draws = 0, env.outcomes(r, ahead), self._draws.take(r, ahead)
-            at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, rate, lost, env.book)
+            at, reset = self._rules.episode(r, goal, player, outcomes, draws, at, float(rate), lost, env.book)
             if reset:
                 ballot.clear(env.book, np.array([r]))
                 self._restart(r)
