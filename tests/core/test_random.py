@@ -209,16 +209,14 @@ def test_binomials_and_multinomials_have_the_bits_of_numpys(n, p):
 
 
 def test_geometric_differences_are_those_of_the_generators_in_any_order():
-    ahead, plain = (Draws(Streams(spawn_seeds(1, 4))) for _ in range(2))
-    chance = np.random.default_rng(0)
+    ahead, plain, chance = *(Draws(Streams(spawn_seeds(1, 4))) for _ in range(2)), np.random.default_rng(0)
     for step in range(300):
-        counts = chance.integers(0, 4, 4)
         if step % 7 == 0:
+            counts = chance.integers(0, 4, 4)
             uniforms = np.concatenate([rng.random(n) for rng, n in zip(plain, counts, strict=True)])
-            np.testing.assert_array_equal(ahead.uniforms(counts), uniforms)
-        many = [0.0, 0.02, 0.25, 0.23, 0.25, 0.25] if step < 20 else [0.3, 0.01, 0.4, 0.27, 0.02, 0.0]
-        p = chance.choice([0.0, 1e-9, 0.02, 0.3, 0.6, 1.0], (4, 2), p=many)
-        p = np.where((step < 10) & (p < 1 / 3), 0.0, p)  # at first, all of them are made of uniforms
+            assert np.array_equal(ahead.uniforms(counts), uniforms)
+        shares = [0.4, 0, 0, 0, 0.3, 0.3] if step < 20 else [0.3, 0.01, 0.4, 0.27, 0.02, 0]  # first of uniforms alone
+        p = chance.choice([0.0, 1e-9, 0.02, 0.3, 0.6, 1.0], (4, 2), p=shares)
         got = ahead.geometric_differences(p)
         assert got.tolist() == [[rng.geometric(x) - rng.geometric(x) if x else 0 for x in row]
                                 for rng, row in zip(plain, p, strict=True)]  # fmt: skip
