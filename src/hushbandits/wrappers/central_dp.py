@@ -76,10 +76,6 @@ class CentralLaplace(Standalone):
     def noise_on(self, sizes: Array) -> Array:
         """Return a sample of the server's noise on the sum of each block, ``(R, M)``; 0 for blocks without users."""
         noise = np.zeros(sizes.shape, np.int64 if self.discrete else float)
-        if not self.discrete and self.keeps(CentralLaplace, "added", "noise_of"):  # blocks of all sizes have one law
-            for r, filled in enumerate(sizes > 0):
-                noise[r, filled] = self._noises(1).draw(self.rngs[r], int(filled.sum()))
-            return noise
         for r, m, n in blocks(sizes):
             noise[r, m] = self._noises(n).draw(self.rngs[r], 1)[0]
         return noise

@@ -114,6 +114,15 @@ def _place(cursors, orders, given, low, span, permute, out):  # type: ignore[no-
 
 
 @lean
+def _put(rows, location, mean, gap, locations, means, gaps):  # type: ignore[no-untyped-def]
+    """Write `location`, `mean` and `gap` of the arms of the runs `rows` to those of all runs."""
+    for i in range(rows.size):
+        for k in range(mean.shape[1]):
+            at = rows[i], k
+            locations[at], means[at], gaps[at] = location[i, k], mean[i, k], gap[i, k]
+
+
+@lean
 def _pick(arm, locations, gaps, location, gap):  # type: ignore[no-untyped-def]
     """Write location and gap of each pulled `arm` to `location` and `gap`."""
     for r in range(arm.shape[0]):
@@ -269,8 +278,7 @@ class Arms:
         if rows is None:
             self._still, self._runs = fresh, np.arange(len(rng))[:, None]
         else:
-            for new, old in zip(fresh, self._still, strict=True):
-                old[rows] = new
+            _put(rows, *fresh, *self._still)
         self.locations = self._still.location
         self.tables = tabled(self.law, self.locations) if self._looked_up else None
 

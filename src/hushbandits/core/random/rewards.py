@@ -175,8 +175,7 @@ class ClippedGaussian(Law):
         np.exp(density, out=density)
         scipy.special.ndtr(x, out=below)
         _differences(location, g, self.sigma, density, x, below, pmf)
-        # the 0 before each: a sum is to the bit that of the rest alone
-        _normalize(np.add.reduceat(pmf, first), wide, pmf)
+        pmf /= np.repeat(np.add.reduceat(pmf, first), wide)  # the 0 before: a sum is to the bit that of the rest alone
         return pmf
 
 
@@ -328,16 +327,6 @@ def _differences(location, g, sigma, density, x, below, pmf):  # type: ignore[no
             before, under = under, after
         pmf[at] = 0.0
         at = last + 1
-
-
-@lean
-def _normalize(total, sizes, pmf):  # type: ignore[no-untyped-def]
-    """Divide the next ``sizes[i]`` values of `pmf` by each ``total[i]``."""
-    at = 0
-    for i in range(sizes.size):
-        for j in range(at, at + sizes[i]):
-            pmf[j] /= total[i]
-        at += sizes[i]
 
 
 def _phi(x: Array) -> Array:

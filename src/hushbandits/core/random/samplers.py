@@ -219,22 +219,19 @@ def geometric_differences(exponentials, used, p, out):
                 out[r, c], used[r] = math.ceil(first) - math.ceil(second), at + 2
 
 
-@inlined
-def _searched(cursors, r, p):
-    """Return what ``Generator.geometric(p)``, p ≥ 1/3, returns from the next uniform of cursor r."""
-    u, tries, mass, total = uniform(cursors, r), 1, p, p
-    while u > total:
-        mass *= 1.0 - p
-        total += mass
-        tries += 1
-    return tries
-
-
 @lean
 def searched_differences(cursors, p, out):
-    """Write differences of two samples ``Generator.geometric(p)``, p ≥ 1/3, to `out`, ``(R, C)``, where p is not 0."""
+    """Add differences of two samples ``Generator.geometric(p)``, p ≥ 1/3, to `out`, ``(R, C)``, where p is not 0.
+
+    NumPy makes each sample of one uniform by searching from 1 on.
+    """
     for r in range(p.shape[0]):
         for c in range(p.shape[1]):
-            if p[r, c] > 0.0:
-                first = _searched(cursors, r, p[r, c])
-                out[r, c] = first - _searched(cursors, r, p[r, c])
+            for sign in (1, -1):
+                if p[r, c] > 0.0:
+                    u, tries, mass, total = uniform(cursors, r), 1, p[r, c], p[r, c]
+                    while u > total:
+                        mass *= 1.0 - p[r, c]
+                        total += mass
+                        tries += 1
+                    out[r, c] += sign * tries

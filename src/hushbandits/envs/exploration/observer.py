@@ -8,7 +8,7 @@ may thus exceed the claimed bound, and does.
 
 import numpy as np
 
-from hushbandits.core import Array
+from hushbandits.core import Array, jit
 
 
 def naming_accuracy(ballots: Array, good: Array) -> Array:
@@ -31,7 +31,8 @@ def naming_accuracy(ballots: Array, good: Array) -> Array:
     return (fewest & good).sum(-1) / fewest.sum(-1)
 
 
-def named_rows(ballots: Array, good: Array, weights: Array) -> tuple[Array, Array]:
+@jit
+def named_rows(ballots, good, weights):
     """Return each agent's `naming_accuracy`, and its part of the mean accuracy of the agents with the most votes.
 
     The first is 0 for agents of weight 0, who never act.  The second is divided by the number of agents with the most
@@ -43,6 +44,13 @@ def named_rows(ballots: Array, good: Array, weights: Array) -> tuple[Array, Arra
     good : (R, K) bool
     weights : (N,) float
     """
-    named, votes = naming_accuracy(ballots[:, :, None], good[:, None]), ballots.sum(2)
-    most = votes == votes.max(1, keepdims=True)
-    return np.where(weights > 0, named, 0.0), np.where(most, named * (1 / most.sum(1, keepdims=True)), 0.0)
+    k, named, most = ballots.shape[2], np.empty(ballots.shape[:2]), np.zeros(ballots.shape[:2])
+    for r in range(len(ballots)):
+        for m in range(named.shape[1]):
+            right, most[r, m] = 0, ballots[r, m].sum()  # the number of votes, for now
+            for arm in range(k):
+                right += good[r, arm] and not ballots[r, m, arm]
+            named[r, m] = right / (k - most[r, m]) if most[r, m] < k else good[r].sum() / k
+        top = most[r] == most[r].max()
+        most[r] = np.where(top, named[r] * (1 / top.sum()), 0.0)
+    return np.where(weights > 0, named, 0.0), most

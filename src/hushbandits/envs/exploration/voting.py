@@ -216,7 +216,6 @@ class VotingTeam(Team):
         state = self._routine.state(runs, n, k)
         self._state = type(state)(*map(np.ascontiguousarray, state))
         self._parts = tuple(self._state)  # Numba reads it sooner
-        self._fresh = self._routine.state(1, 1, k)
         self._draws, self._noises = rng.reader((self._routine.draws,), DRAWS), rng.cursors(part=NOISE)
         self._noise = np.empty((runs, self._routine.uniforms))
         for r in range(runs):
@@ -229,9 +228,8 @@ class VotingTeam(Team):
     def act(self, obs: Observation) -> Array:
         """Return the arms that each active agent's routine pulls."""
         # Rules are `alike`: what the env and wrappers return is made an array of a fixed type.
-        self._live, self._n = np.ascontiguousarray(obs.running, bool), np.ascontiguousarray(obs.active_agents, np.int64)
-        if self.shared:
-            self._n = np.zeros_like(self._n)
+        who = np.zeros_like(obs.active_agents) if self.shared else obs.active_agents
+        self._live, self._n = np.ascontiguousarray(obs.running, bool), np.ascontiguousarray(who, np.int64)
         self._rules.plan(self._parts, self._live, self._n, self._p, self._active, self._draws.next(), self._arms)
         return self._arms
 
@@ -266,9 +264,9 @@ class VotingTeam(Team):
 
     def _make_rules(self, n_arms: int) -> None:
         self._routine = self.routine(n_arms)
-        state = self._routine.state(1, 1, n_arms)
+        self._fresh = self._routine.state(1, 1, n_arms)
         rules = self._routine.plan, self._routine.learn, self._routine.sync
-        self._rules = compiled(*rules, type(state), tuple(part.dtype.str for part in state))
+        self._rules = compiled(*rules, type(self._fresh), tuple(part.dtype.str for part in self._fresh))
 
     def _restart(self, r: int) -> None:
         for array, fresh in zip(self._state, self._fresh, strict=True):

@@ -168,9 +168,7 @@ class Feedback(Env):
             self._unseen, self._raw = np.full(shape, np.nan), np.full(shape, 64)  # a raw reward is sent as a double
             self._horizons = np.full(shape, self.horizon)
         else:
-            self._blocks[rows], self._live[rows] = cursors, True
-            for array in (self.served, self._bits, self._regret, self._t):
-                array[rows] = 0
+            _restart(rows, cursors, self._blocks, self.served, self._bits, self._regret, self._t, self._live)
 
     def _check_action(self, action: object) -> Action:
         arm, n = super()._check_action(action)
@@ -266,6 +264,17 @@ class Feedback(Env):
     def _metrics_of(self, rows: Array) -> dict[str, Array]:
         regret, users, bits = (np.add.reduce(x[rows], 1) for x in (self._regret, self.served, self._bits))
         return {"regret": regret, "users": users, "bits": bits, "bits_per_user": bits / np.maximum(users, 1)}
+
+
+@jit
+def _restart(rows, cursors, blocks, served, bits, regret, t, live):  # type: ignore[no-untyped-def]
+    """Reset the state of the runs `rows`, whose random streams begin at `cursors`."""
+    for i, r in enumerate(rows):
+        blocks[r] = cursors[i]
+        served[r] = bits[r] = 0
+        regret[r] = 0.0
+        t[r] = 0
+        live[r] = True
 
 
 @jit
