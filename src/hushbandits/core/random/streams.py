@@ -249,12 +249,10 @@ class Draws(Sequence[np.random.Generator]):
 
     def uniforms(self, counts: Array) -> Array:
         """Return the next ``counts[r]`` uniform samples of each run's generator, run by run."""
+        if self._made:
+            return np.concatenate([self[run].random(n) for run, n in enumerate(counts.tolist())])
         out = np.empty(np.add.reduce(counts))
-        if not self._made:
-            philox.fill_in_turn(self._words, np.arange(len(counts)), counts, out)
-        else:
-            for run, end in enumerate(np.cumsum(counts).tolist()):
-                self[run].random(out=out[end - counts[run] : end])
+        philox.fill_in_turn(self._words, np.arange(len(counts)), counts, out)
         return out
 
     def geometric_differences(self, p: Array) -> Array:
