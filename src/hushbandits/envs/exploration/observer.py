@@ -44,13 +44,17 @@ def named_rows(ballots, good, weights):
     good : (R, K) bool
     weights : (N,) float
     """
-    k, named, most = ballots.shape[2], np.empty(ballots.shape[:2]), np.zeros(ballots.shape[:2])
+    k, named, most = ballots.shape[2], np.empty(ballots.shape[:2]), np.empty(ballots.shape[:2])
     for r in range(len(ballots)):
-        for m in range(named.shape[1]):
+        top = alike = 0.0
+        for m in range(weights.size):
             right, most[r, m] = 0, ballots[r, m].sum()  # the number of votes, for now
             for arm in range(k):
                 right += good[r, arm] and not ballots[r, m, arm]
             named[r, m] = right / (k - most[r, m]) if most[r, m] < k else good[r].sum() / k
-        top = most[r] == most[r].max()
-        most[r] = np.where(top, named[r] * (1 / top.sum()), 0.0)
-    return np.where(weights > 0, named, 0.0), most
+            alike = alike + 1.0 if most[r, m] == top else 1.0 if most[r, m] > top else alike
+            top = max(top, most[r, m])
+        for m in range(weights.size):
+            most[r, m] = named[r, m] * (1.0 / alike) if most[r, m] == top else 0.0
+            named[r, m] *= weights[m] > 0
+    return named, most

@@ -262,9 +262,8 @@ class Feedback(Env):
         return self._metrics_of(np.arange(len(self.served)))
 
     def _metrics_of(self, rows: Array) -> dict[str, Array]:
-        users, bits = np.add.reduce(self.served[rows], 1), np.add.reduce(self._bits[rows], 1)
-        each = bits / np.maximum(users, 1)
-        return {"regret": np.add.reduce(self._regret[rows], 1), "users": users, "bits": bits, "bits_per_user": each}
+        regret, users, bits = [np.add.reduce(x[rows], 1) for x in (self._regret, self.served, self._bits)]
+        return {"regret": regret, "users": users, "bits": bits, "bits_per_user": bits / np.maximum(users, 1)}
 
 
 @jit

@@ -58,8 +58,7 @@ class FeedbackTask(BlockPicture):
 
     def _mask(self, width: int, always: tuple[int, ...]) -> Array:
         """Return the mask ``(R, M, width)`` of choices; servers without users left have only the choices `always`."""
-        mask = np.empty((*self._seats.shape, width), bool)
-        mask[:] = self.observations[..., self.layout["acts"]] != 0
+        mask = (self.observations[..., self.layout["acts"]] != 0).repeat(width, -1)
         for column in always:
             mask[..., column] = True
         return mask
