@@ -48,8 +48,7 @@ def _plan(state, r, n, p, active, arms, uniforms):
     fewest, ties = pulls[least_pulled(local, pulls)], 0
     for k in range(local.size):
         ties += local[k] and pulls[k] == fewest
-    if size > 1:
-        state.stage[r, n] = ties  # arms left in the pass
+    state.stage[r, n] = ties if size > 1 else 0  # arms left in the pass
     if uniforms.size > 0:
         rank = int(uniforms[0] * ties)
     return pick(local, pulls, fewest, arms, rank)

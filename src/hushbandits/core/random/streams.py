@@ -219,8 +219,7 @@ class Draws(Sequence[np.random.Generator]):
     """
 
     def __init__(self, rng: "Streams", part: str = ""):
-        self.cursors = rng.cursors(part=part)
-        self._words = self.cursors.copy()
+        self.cursors, self._words = (rng.cursors(part=part) for _ in range(2))
         self._words[:, philox.STEP] = 1  # compiled code reads a generator's first numbers there, until it is made
         self._made: dict[int, np.random.Generator] = {}
         #: Exponentials that each generator has drawn ahead, how many of them are used, and its state before.
