@@ -294,9 +294,9 @@ class Stable(Unbounded):
 
 @lean
 def _standardize(location, g, sigma, first, exponent, x):  # type: ignore[no-untyped-def]
-    """Write ``(j/g − μ)/σ`` for j = 0 … g, and ``(μ − 1)/σ``, to `x` for each μ and g, from `first` on.
+    """Write ``(j/g − μ)/σ`` for j = 0 … g, and ``(μ − 1)/σ``, to `x` for each μ and g; write −x²/2 to `exponent`.
 
-    Write −x²/2 to `exponent`.
+    Where those of each pair begin is written to `first`.
     """
     at = 0
     for i in range(g.size):

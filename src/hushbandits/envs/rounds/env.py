@@ -135,7 +135,7 @@ class FixedHorizon(Env):
 def _advance(before, rounds, horizon, t, live):  # type: ignore[no-untyped-def]
     """Write each run's rounds to `t`, `rounds` more than `before` if it was not over, and to `live` whether it is not.
 
-    Return whether a run goes on.
+    Return whether a run goes on.  The arrays are the env's own, so they have the same types in every call.
     """
     some = False
     for r in range(t.size):
